@@ -23,6 +23,9 @@ DRAFT = "draft"
 NEGATED_ONLY = "only_negated"
 """Property, ``true`` of a node of which graph files state nothing but what does not hold."""
 
+PINS_FILE = "kgcheck.pins.tsv"
+"""Name of a file of pins, where none is named."""
+
 BRAINS = ("rules", "llm")
 """Deciders of an agent's next step."""
 

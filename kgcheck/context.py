@@ -17,6 +17,7 @@ from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
 from kgcheck.graph.open import is_address
 from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
 from kgcheck.model import Ref, Value
+from kgcheck.pins import find_pins
 from kgcheck.profile.schema import Schema, read_schema
 from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
 from kgcheck.redact import is_secret_path
@@ -67,6 +68,7 @@ class Context(Closing):
         reference: str | Path | None = None,
         ledger: str | Path | None = None,
         literature: str | Path | None = None,
+        pins: str | Path | None = None,
         profile: str | Path = DEFAULT_PROFILE,
         live: bool = False,
         offline: bool = False,
@@ -81,6 +83,7 @@ class Context(Closing):
         self.store_is_named = store is not None
         self.reference = _path("reference", reference)
         self.literature = _path("literature", literature)
+        self._given_pins = _path("pins", pins)
         self.live = live
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
@@ -189,6 +192,13 @@ class Context(Closing):
     def open_live(self, *, wanted: bool) -> "AbstractContextManager[LiveReference | None]":
         """UniProt and STRING, if they are to be asked."""
         return live_sources(self.schema, self.settings, wanted=wanted)
+
+    @property
+    def pins(self) -> Path | None:
+        """The file of pins: the one that is named, or that of the working directory or beside the graph."""
+        if self._given_pins or self._given_store:
+            return self._given_pins
+        return find_pins(self._files[0] or ([] if is_address(self.store) else [Path(self.store)]))
 
     # The ledger
 

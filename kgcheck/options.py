@@ -186,6 +186,7 @@ class AuditOptions(AuditScope):
 
     live: bool = Field(default=False, description="ask services, too")
     literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
+    pins: str | None = Field(default=None, description="file of pins, which are held against the graph")
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
 
 

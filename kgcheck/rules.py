@@ -114,6 +114,9 @@ class RuleGraph(Protocol):
     def stray_edges(self) -> "Iterable[RuleHit]":
         """Edges whose ends fit no pattern of the schema."""
 
+    def broken_pins(self, pin: str) -> "Iterable[RuleHit]":
+        """Pins, ``must`` or ``must_not``, that the graph does not keep; see kgcheck.pins."""
+
     def select(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a SELECT over its tables."""
 

@@ -24,7 +24,7 @@ class AuditedRun(NamedTuple):
 
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
-    papers = str(context.literature.resolve()) if context.literature else None
+    papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
     if store := context.drafted_store:
         types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
         if not types:
@@ -36,7 +36,7 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
         # An id that came after a release, and before the files, may be one that the release does not know.
         dated = scope.graph_date or (store.day() if context.schema.sources else None)
         scope = scope.model_copy(update={"types": types, "graph_date": dated})
-    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers)
+    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers, pins=pins)
 
 
 def _decided(schema: Schema) -> set[CheckType]:

@@ -242,7 +242,7 @@ class FormerFindings:
         there = self._there(tasks)
         folds = self._folds_now()
         ended: dict[str, Ended] = {}
-        without = rules_named(self._options.without_rules)
+        without = rules_named([*self._options.without_rules, *([] if self._options.pins else ["pins"])])
         for task in tasks:
             if task.rule in without or task.rule not in structure_rules():
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART

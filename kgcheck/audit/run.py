@@ -20,7 +20,7 @@ from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
-from kgcheck.graph.store import Counts, GraphStore, PlacedStore
+from kgcheck.graph.store import Counts, GraphStore, PlacedStore, StatingStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
@@ -89,6 +89,8 @@ class Audit:
             warnings = (*warnings, f"the graph was read anew: {why}")
         elif since:
             made |= {SINCE: since.id}
+        if isinstance(self._store, StatingStore):
+            made |= {part: str(count) for part, count in self._store.parts().items()}
         run = Run(
             id=run_id or new_run_id(),
             started=clock.now(),

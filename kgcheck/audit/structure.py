@@ -14,6 +14,7 @@ import duckdb
 
 from kgcheck import clock
 from kgcheck.audit.graph_copy import GraphCopy, printable
+from kgcheck.audit.pins import broken_pins
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
@@ -21,6 +22,8 @@ from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.options import AuditOptions
+from kgcheck.pins import SOURCE as PINS
+from kgcheck.pins import Pin
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import literal
 from kgcheck.rules import ALL, GraphCounts, Rule, RuleHit, rules_named, structure_rules
@@ -89,9 +92,11 @@ class AuditedGraph:
         store: GraphStore,
         run: Run,
         before: Run | None,
+        pins: Sequence[Pin] = (),
     ) -> None:
         self._db = db
         self._store = store
+        self._pins = pins
         self.nodes: Callable[[Label], str] = copy.nodes
         self.edges: Callable[[Pattern], str] = copy.edges
         self.schema: Schema = store.schema
@@ -109,6 +114,10 @@ class AuditedGraph:
             detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
             ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
             yield RuleHit(ends[0], edge.relation, ends[1], detail)
+
+    def broken_pins(self, pin: str) -> Iterator[RuleHit]:
+        """Pins, ``must`` or ``must_not``, that the graph does not keep."""
+        return broken_pins([one for one in self._pins if one.pin == pin], self._store)
 
     def select(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a SELECT over its tables."""
@@ -191,8 +200,12 @@ class StructureRules:
         return ((rules[name], select) for name, select in selects.items() if name not in unbroken)
 
     def folds(self, rule: Rule) -> bool:
-        """Tell whether many hits of a rule are one finding; of a draft, which may be of any graph, those of all."""
-        return (rule.is_folded or self._graph.schema.profile.draft) and not self._options.unfold
+        """Tell whether many hits of a rule are one finding; of a draft, which may be of any graph, those of nearly all.
+
+        Each pin was decided by itself.
+        """
+        is_folded = rule.is_folded or (self._graph.schema.profile.draft and rule.source != PINS)
+        return is_folded and not self._options.unfold
 
     def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""

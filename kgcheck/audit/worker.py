@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
@@ -31,6 +32,7 @@ from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
 from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
 from kgcheck.options import AuditOptions
+from kgcheck.pins import read_pins
 from kgcheck.profile.schema import Label, Pattern
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ class Worker:
         self._plain_db = prefetcher.db if prefetcher else db
         parts = (db, copy, self._schema, self._options)
         self._tasks = TaskSelection(*parts, records=verified is not None, plain=self._plain_db)
-        self._structure = StructureRules(db, AuditedGraph(db, copy, store, run, before), self._options)
+        pins = read_pins(Path(self._options.pins)) if self._options.pins else ()
+        self._structure = StructureRules(db, AuditedGraph(db, copy, store, run, before, pins), self._options)
 
     def prepare(self, units: Sequence[Unit]) -> None:
         """Check the ids that were asked for and draw the sample, before anything is written."""

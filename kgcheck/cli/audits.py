@@ -20,19 +20,28 @@ from kgcheck.cli.options import (
     table_or_json_option,
 )
 from kgcheck.cli.output import note, show, show_rows
-from kgcheck.errors import NAME_THERE, InputMissing, UnknownName, UsageError
+from kgcheck.curation.project_file import audit_thresholds
+from kgcheck.curation.thresholds import Severity, judge
+from kgcheck.errors import EXIT_FINDINGS, NAME_THERE, InputMissing, UnknownName, UsageError
 from kgcheck.options import AuditScope
+from kgcheck.pins import SOURCE as PINS
+from kgcheck.pins import read_pins
+from kgcheck.plurals import how_many
 from kgcheck.rules import structure_rules
 
 if TYPE_CHECKING:
+    from kgcheck.curation.thresholds import Crossed
     from kgcheck.ledger.ledger import Run
     from kgcheck.rules import Rule
+    from kgcheck.workspace import Workspace
+    from kgcheck.workspace.results import AuditResult
 
 
 TYPES = ("existence", "attribute", "triple", "potential", "structure")
 
+_SHOWN_PINS = 20
 _LATEST = "(latest)"
-_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_since")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -46,7 +55,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
     "where it became worse.",
 )
 @part_options(
-    *("store", "reference", "offline", "literature", "ledger", "profile"),
+    *("store", "reference", "offline", "literature", "pins", "ledger", "profile"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
 )
 @options_of(
@@ -57,7 +66,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "changed_since")
     ),
 )
 @shown_limit_option()
-@fail_on_option(THRESHOLDS)
+@fail_on_option(THRESHOLDS, configured=True)
 @click.option(
     "--changed-since",
     metavar="RUN|SNAPSHOT",
@@ -90,8 +99,8 @@ def audit(
 
     What was rejected, or deferred to a later day, does not count (kgcheck decide).
 
-    Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration, 3 nothing found, but a source was
-    unavailable.
+    Exit codes: 0 clean, 1 findings at or over --fail-on or over a threshold of kgcheck.toml, 2 usage or configuration,
+    3 nothing found, but a source was unavailable.
     """
     from kgcheck.cli.show import show_run
     from kgcheck.profile.folder import profile_dir
@@ -116,14 +125,47 @@ def audit(
         if not given("profile"):
             parts["profile"] = begun.profile
     with open_workspace(parts) as workspace:
+        # A wrong pin is refused before a large graph is read.
+        pins = read_pins(workspace.pins) if workspace.pins else ()
         note(*workspace.recognised())
         audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
         note(*audit.notes)
-        code = audit.exit_code(fail_on)
-        show_run(workspace, audit.run, audit.tallies, fail_on=fail_on, exit_code=code, **form)
+        if workspace.pins:
+            note(*_pin_lines(workspace, audit.run, len(pins)))
+        crossed = _crossed(workspace, audit)
+        is_over = any(one.severity is Severity.ERROR for one in crossed)
+        code = EXIT_FINDINGS if is_over else audit.exit_code(fail_on)
+        form |= {"fail_on": fail_on, "exit_code": code, "crossed": crossed}
+        show_run(workspace, audit.run, audit.tallies, **form)
         if files:
             note("next: kgcheck explain FINDING; kgcheck report --out report.html; docs/forms.md")
     click.get_current_context().exit(code)
+
+
+def _crossed(workspace: "Workspace", audit: "AuditResult") -> "list[Crossed]":
+    """Measure an audit with the thresholds of kgcheck.toml; what crosses one is noted."""
+    from kgcheck.curation.facets import counted_of, new_findings, settled
+
+    if not (thresholds := audit_thresholds()):
+        return []
+    with workspace.reading() as ledger:
+        new, done = new_findings(ledger, audit.run, 0).counted, settled(ledger, audit.run)
+    crossed = judge(thresholds, counted_of(audit.tallies), new, done)
+    note(*(f"{one} (kgcheck.toml)" for one in crossed if one.severity is not Severity.OK))
+    return crossed
+
+
+def _pin_lines(workspace: "Workspace", run: "Run", count: int) -> list[str]:
+    """Lines on the pins of a run, first of all on those that the graph does not keep."""
+    reasons = [rule.name for rule in structure_rules().values() if rule.source == PINS]
+    if "structure" not in run.options["types"]:
+        return [f"{workspace.pins}: not looked at: pins are held with --type structure"]
+    found = [one.finding for one in workspace.list_findings(run.id, reasons=reasons).page() if one.finding]
+    kept = f"{len(found):,} not kept" if found else "all kept"
+    if any(run.options.get(name) for name in ("labels", "relations", "ids", "without_rules")):
+        kept += ", as far as they were looked at"
+    shown = [f"{f.task}: {f.task.value}" for f in found[:_SHOWN_PINS]]
+    return [f"{workspace.pins}: {how_many(count, 'pin')}, {kept}", *shown]
 
 
 def _store_of_files(files: Sequence[str], release_of: str) -> str:

@@ -46,6 +46,7 @@ _COMMANDS = {
         "findings": "List findings by filters, with what was decided about them.",
         "decide": "Accept, reject, defer or reopen findings.",
         "decisions": "Export and import decisions, and show their history.",
+        "pin": "Keep what must or must not be in a graph, for every later audit.",
         "patch": "Repair a graph by its findings, and undo it.",
     },
     "Papers and text": {
@@ -90,6 +91,7 @@ _MODULES = {
     "manuscripts": ("ground", "brief", "score", "improve", "export"),
     "papers": ("corpus", "search", "verify", "claims"),
     "patches": ("patch",),
+    "pins": ("pin",),
     "protocol": ("protocol",),
     "runs": ("runs", "report", "diff"),
     "services": ("serve", "mcp", "token"),

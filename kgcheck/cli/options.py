@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS
+from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS, PINS_FILE
 from kgcheck.cli.output import note
 from kgcheck.errors import KgcheckError
 from kgcheck.ledger.place import checked_place
@@ -51,7 +51,7 @@ class Configured(click.Option):
     def consume_value(self, ctx: click.Context, opts: Any) -> tuple[Any, click.core.ParameterSource]:
         value, source = super().consume_value(ctx, opts)
         if source is click.core.ParameterSource.DEFAULT and (found := self._configured()):
-            note(f"--{self._field} {found[0]} (kgcheck.toml)")
+            note(f"--{self._field.replace('_', '-')} {found[0]} (kgcheck.toml)")
             return found[0], click.core.ParameterSource.DEFAULT_MAP
         return value, source
 
@@ -150,11 +150,15 @@ def shown_limit_option() -> Decorator:
     )
 
 
-def fail_on_option(thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted") -> Decorator:
-    """``--fail-on``."""
+def fail_on_option(
+    thresholds: tuple[str, ...] = CHECK_THRESHOLDS, default: str = "refuted", *, configured: bool = False
+) -> Decorator:
+    """``--fail-on``; kgcheck.toml fills in that of audits."""
+    filled: dict[str, Any] = {"cls": Configured, "field": "fail_on"} if configured else {}
     new = "; new: only what is new, or has come back since it was decided" if "new" in thresholds else ""
     return click.option(
         "--fail-on",
+        **filled,
         type=click.Choice(thresholds),
         default=default,
         show_default=True,
@@ -230,6 +234,14 @@ PARTS: dict[str, Decorator] = {
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
     ),
     "literature": literature_option(),
+    "pins": click.option(
+        "--pins",
+        cls=Configured,
+        field="pins",
+        type=FilePath(dir_okay=False),
+        help="File of pins, made by kgcheck pin, that the graph must keep "
+        f"[default: {PINS_FILE} in the working directory or beside the graph].",
+    ),
     "profile": click.option(
         "--profile",
         cls=Configured,

@@ -14,7 +14,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import note, show, show_or_write
+from kgcheck.cli.output import note, show, show_or_write, show_rows
 from kgcheck.errors import UsageError
 from kgcheck.visible import as_json
 
@@ -96,10 +96,12 @@ def diff(
 
     Exit codes: 0 clean, 1 findings at or over --fail-on, 2 usage or configuration.
     """
-    from kgcheck.cli.show import most_shown, show_listed
+    from kgcheck.cli.show import TABLE_LIMIT, most_shown, show_listed
 
     diff = workspace.diff(before, after)
     found = diff.findings(states or STATES[:-1], limit=most_shown(limit, format_))
+    if format_ == "table" and out is None and (parts := diff.part_rows()):
+        show_rows(format_, parts[:TABLE_LIMIT], tuple(parts[0]))
     show_listed(found, format_, out, head=diff.as_row)
     note(*diff.lines())
     click.get_current_context().exit(diff.exit_code(fail_on))

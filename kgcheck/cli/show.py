@@ -15,6 +15,7 @@ from kgcheck.workspace import Workspace
 
 if TYPE_CHECKING:
     from kgcheck.curation.compare import ComparedFinding
+    from kgcheck.curation.thresholds import Crossed
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -35,11 +36,13 @@ def show_run(
     limit: int | None = None,
     fail_on: str = "refuted",
     exit_code: int = 0,
+    crossed: "Sequence[Crossed]" = (),
 ) -> None:
     """Write a run to stdout or a file."""
+    fails: dict[str, Any] = {"fail_on": fail_on, "exit_code": exit_code, "crossed": crossed}
     listed = None if run.is_check else workspace.facets(workspace.list_findings(run))
     if out is not None:
-        workspace.report(run, format_, output=out, limit=limit, fail_on=fail_on, exit_code=exit_code)
+        workspace.report(run, format_, output=out, limit=limit, **fails)
     elif format_ == "table":
         most = TABLE_LIMIT if limit is None else limit
         shown = list(_shown(workspace, run, most + 1))
@@ -49,7 +52,7 @@ def show_run(
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
             note(*wrong_lines(run, listed.wrong if listed else Counter()))
     else:
-        text_result(workspace.report(run, format_, limit=limit, fail_on=fail_on, exit_code=exit_code))
+        text_result(workspace.report(run, format_, limit=limit, **fails))
     note(*summary_lines(run, tallies, (listed.total, listed.followed) if listed else None))
 
 

@@ -35,7 +35,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, TallyMark, Value
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left, moved_parts
 from kgcheck.rules import remarks
 
 if TYPE_CHECKING:
@@ -154,7 +154,11 @@ class RunDiff:
 
     def as_row(self) -> dict[str, Any]:
         counts = {state.value: count for state, count in self.counts.items()}
-        return {"before": self.before_id, "after": self.after.id, "counts": counts}
+        return {"before": self.before_id, "after": self.after.id, "counts": counts, "parts": self.part_rows()}
+
+    def part_rows(self) -> list[dict[str, Any]]:
+        """Parts of the graph that have more or less than before: nodes, edges, sources, namespaces."""
+        return [one._asdict() for one in moved_parts(self.before, self.after)]
 
     def lines(self) -> list[str]:
         counts, line = self.counts, f"run {self.after.id}"
@@ -317,6 +321,7 @@ def comparison_summary(ledger: Ledger, run: Run) -> ComparisonSummary:
         follows=beside.follows,
         following=beside.following,
         counts=counts,
+        parts=moved_parts(diff.before, run),
     )
 
 

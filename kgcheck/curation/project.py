@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from kgcheck import clock
-from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, STUDY_STATES
+from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, PINS_FILE, STUDY_STATES, THRESHOLDS
 from kgcheck.curation.project_file import NAME
 from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
 from kgcheck.curation.thresholds import Threshold
@@ -130,6 +130,16 @@ class DefaultEntry(Value):
     store: str | None = Field(default=None, description="a name under [stores]; the only one unless set")
     reference: str | None = Field(default=None, description="a name under [references]; the only one unless set")
     literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
+
+
+class AuditEntry(Value):
+    """Settings of audits that no job names: the pins that are held, and when they fail."""
+
+    pins: Place | None = Field(default=None, description="file of pins, made by kgcheck pin")
+    fail_on: Annotated[str, *one_of("threshold", THRESHOLDS)] | None = Field(
+        default=None, description="least outcome that fails; never: only the thresholds"
+    )
+    thresholds: tuple[Threshold, ...] = Field(default=(), description="when it warns and when it fails, too")
 
 
 class RetryRule(Value):
@@ -287,6 +297,7 @@ class JobFile(Value):
     references: dict[_NAME, ReferenceEntry] = Field(default={}, description="reference snapshots, by name")
     literature: dict[_NAME, LiteratureEntry] = Field(default={}, description="literature indexes, by name")
     defaults: DefaultEntry = Field(default=DefaultEntry(), description="what is taken where nothing else is named")
+    audit: AuditEntry = Field(default=AuditEntry(), description="audits that no job names")
     notifications: dict[_NAME, NotificationEntry] = Field(default={}, description="where messages go, by name")
     jobs: dict[_NAME, Job] = Field(default={}, description="by name")
 
@@ -329,6 +340,12 @@ class Project:
     def ledger(self) -> str | None:
         """The ledger, where the file names one: a path, or an address."""
         return self.output(self.values.ledger) if self.values.ledger else None
+
+    @property
+    def pins(self) -> str | None:
+        """The file of pins: the one that the file names, or that of its folder."""
+        named = self.values.audit.pins or (PINS_FILE if (self.folder / PINS_FILE).is_file() else None)
+        return self.place(named) if named else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
         """The store of a job, or the default one, with its place and profile."""

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgcheck.errors import ConfigurationError, InputMissing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kgcheck.curation.project import Project
+    from kgcheck.curation.thresholds import Threshold
 
 NAME = "kgcheck.toml"
 
@@ -47,12 +50,20 @@ def find_file(start: Path | None = None) -> FoundFile | None:
 
 def configured(field: str) -> tuple[str, str] | None:
     """Look up the value of an option in kgcheck.toml, with the path of the file."""
+    project = _project()
+    value = _value(project, field) if project else None
+    return (value, str(project.path)) if project and value else None
+
+
+def audit_thresholds() -> "Sequence[Threshold]":
+    """Thresholds of kgcheck.toml for audits that no job names."""
+    project = _project()
+    return project.values.audit.thresholds if project else ()
+
+
+def _project() -> "Project | None":
     found = find_file()
-    if found is None:
-        return None
-    path = found.path
-    value = _value(_configuration(path.absolute(), path.stat().st_mtime_ns, found.is_named), field)
-    return (value, str(path)) if value else None
+    return _configuration(found.path.absolute(), found.path.stat().st_mtime_ns, found.is_named) if found else None
 
 
 @lru_cache(maxsize=4)
@@ -74,5 +85,9 @@ def _value(project: "Project", field: str) -> str | None:
             return reference.snapshot if (reference := project.reference_of()) else None
         case "literature":
             return project.literature_of()
+        case "pins":
+            return project.pins
+        case "fail_on":
+            return project.values.audit.fail_on
         case _:
             return project.ledger

@@ -225,6 +225,7 @@ def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
     rows = db.execute("SELECT kind, count(*) FROM edge GROUP BY kind").fetchall()
     counted = {relation: n for relation, n in rows}
     plain = plain_names(_common_first(counted))
+    _name_properties(db, "relation_name", {"": plain})
     tables.notes += _other_spellings("relation", plain, counted)
     db.execute("CREATE TEMP TABLE pattern_of (head VARCHAR, kind VARCHAR, tail VARCHAR, number INTEGER)").fetchall()
     if stated:

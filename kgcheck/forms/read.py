@@ -26,6 +26,7 @@ class ReadFile(NamedTuple):
     form: str
     nodes: int
     edges: int
+    number: int = 0
 
 
 class ReadFiles(NamedTuple):
@@ -99,7 +100,9 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
     if len(read) > len(tables.listing_files) + 1:
         tables.merge_files()
     counted = (
-        ReadFile(source.name, read[source.number], tables.count("node", source), tables.count("edge", source))
+        ReadFile(
+            source.name, read[source.number], tables.count("node", source), tables.count("edge", source), source.number
+        )
         for source in found
         if source.number in read
     )

@@ -31,8 +31,10 @@ _UNREADABLE = (
 MOST_FILES = 10_000
 """Files of one folder or archive."""
 
-_NOT_OF_A_GRAPH = {"license", "licence", "readme", "changelog", "citation", "sha256sums", "md5sums", "manifest"}
-"""Names, before their endings, of what is said of a graph."""
+_NOT_OF_A_GRAPH = {
+    "license", "licence", "readme", "changelog", "citation", "sha256sums", "md5sums", "manifest", "kgcheck",
+}  # fmt: skip
+"""Names, before their endings, of what is said of a graph, as of kgcheck's own files."""
 
 
 @dataclass(frozen=True)

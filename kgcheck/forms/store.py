@@ -16,18 +16,21 @@ from kgcheck import clock
 from kgcheck.choices import FILES
 from kgcheck.duck import working_database
 from kgcheck.errors import StoreError, UsageError
-from kgcheck.forms.draft import draft_schema
+from kgcheck.forms.draft import MISSING_NODE, draft_schema
 from kgcheck.forms.read import ReadFile, ReadFiles, read_files
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from kgcheck.graph.open import check_address
 from kgcheck.graph.store import (
     MOST_HOPS,
+    OWNERS,
     Counts,
     Direction,
+    Ends,
     Hop,
     Properties,
     Reading,
+    StatedElement,
     StrayEdge,
     edge_schema,
     node_schema,
@@ -41,10 +44,16 @@ from kgcheck.profile.schema import Label, Pattern, Schema, empty_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
+from kgcheck.standards.biolink import PREFIX
 from kgcheck.standards.bioregistry import registry
 
 _ROWS = 100_000
 _SHOWN = 5
+_NAMESPACES = """SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
+    WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix"""
+_OWNER = f"coalesce({', '.join(f'properties[{literal(name)}]' for name in OWNERS)})"
+_MOST_PARTS = 200
+_RELATIONS = ("w.relation", "e.relation", "r.plain")
 _GRAPH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -230,6 +239,64 @@ class DraftedStore:
             [number, ids, MOST_HOPS + 1],
         ).fetchall()
         return read_hops(found, pattern)
+
+    # What its owner stated
+
+    def parts(self) -> dict[str, int]:
+        """See StatingStore."""
+        sources = f"SELECT {_OWNER} AS source, count(*) AS n FROM edge GROUP BY ALL ORDER BY n DESC, source"
+        found: dict[str, int] = {}
+        for part, select in (("source", sources), ("namespace", _NAMESPACES)):
+            rows = self._db.execute(f"{select} LIMIT {_MOST_PARTS + 1}").fetchall()
+            # Of very many, some would come and go with the limit.
+            found |= {f"{part} {name or '(none)'}": n for name, n in rows} if len(rows) <= _MOST_PARTS else {}
+        return found
+
+    def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
+        """See StatingStore."""
+        rows = self._rows(
+            f"""
+            WITH wanted AS (SELECT DISTINCT unnest(?::VARCHAR[]) AS id),
+            ends AS (SELECT head AS id, file, line FROM edge UNION ALL SELECT tail, file, line FROM edge),
+            edged AS (
+                SELECT id, min(struct_pack(file, line)) AS place FROM ends SEMI JOIN wanted USING (id) GROUP BY id)
+            SELECT id, label, labels, properties, coalesce(file, place.file) AS file,
+                   coalesce(line, place.line) AS line, label <> {literal(MISSING_NODE)} AS is_listed
+            FROM wanted JOIN label_by_id USING (id) LEFT JOIN node USING (id) LEFT JOIN edged USING (id)
+            ORDER BY id, node.file, node.line
+            """,
+            [ids],
+        )
+        found: dict[str, list[StatedElement]] = {}
+        for row in rows:
+            properties = {"category": "|".join(row["labels"] or ()), **(row["properties"] or {})}
+            ref, place = Ref(label=row["label"], id=row["id"]), self._place(row)
+            found.setdefault(ref.id, []).append(StatedElement(ref, None, None, properties, place, row["is_listed"]))
+        return found
+
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
+        """See StatingStore; a predicate is the same with the prefix of Biolink and without."""
+        wanted, stated, named = (f"regexp_replace({name}, '^{PREFIX}', '')" for name in _RELATIONS)
+        rows = self._rows(
+            f"""
+            SELECT w.*, r.plain, h.label AS head_label, t.label AS tail_label, e.properties, e.file, e.line
+            FROM (SELECT unnest(?::VARCHAR[]) AS head, unnest(?::VARCHAR[]) AS relation, unnest(?::VARCHAR[]) AS tail) w
+            JOIN edge e ON e.head = w.head AND e.tail = w.tail JOIN relation_name r ON r.stated = e.kind
+            JOIN label_by_id h ON h.id = e.head JOIN label_by_id t ON t.id = e.tail
+            WHERE {wanted} IN ({stated}, {named}) ORDER BY e.file, e.line
+            """,
+            list(map(list, zip(*edges, strict=True))),
+        )
+        found: dict[Ends, list[StatedElement]] = {}
+        for row in rows:
+            ends = Ref(label=row["head_label"], id=row["head"]), Ref(label=row["tail_label"], id=row["tail"])
+            edge = StatedElement(ends[0], row["plain"], ends[1], row["properties"], self._place(row))
+            found.setdefault((row["head"], row["relation"], row["tail"]), []).append(edge)
+        return found
+
+    def _place(self, row: Mapping[str, Any]) -> str:
+        name = next((file.name for file in self.files.files if file.number == row["file"]), "")
+        return f"{name}, line {row['line']}" if name and row["line"] else name
 
     # What files cannot do
 

@@ -233,6 +233,42 @@ class PlacedStore(Protocol):
         """The ends of all edges of a pattern, each by its place: a column number, whose upper half is the head."""
 
 
+class StatedElement(NamedTuple):
+    """A node, or an edge, as a graph states it, with the file and the line where they are known.
+
+    Of a node that no file lists, ``place`` is that of an edge which ends there, and ``is_listed`` is false.
+    """
+
+    head: Ref
+    relation: str | None
+    tail: Ref | None
+    properties: Properties
+    place: str = ""
+    is_listed: bool = True
+
+
+OWNERS = ("primary_knowledge_source", "aggregator_knowledge_source", "source", "provided_by")
+"""Properties that say whose an edge is, the first that is stated."""
+
+
+Ends = tuple[str, str, str]
+"""Head, relation and tail of an edge."""
+
+
+@runtime_checkable
+class StatingStore(Protocol):
+    """A graph that knows what its owner stated, by the names that stand in the files."""
+
+    def parts(self) -> dict[str, int]:
+        """Count edges by source and ids by namespace, where these are few: ``source X``, ``namespace X``."""
+
+    def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
+        """The nodes of some ids, also those of which there is nothing but edges."""
+
+    def stated_edges(self, edges: Sequence[Ends]) -> dict[Ends, list[StatedElement]]:
+        """The edges of some heads, relations and tails, by these three as they were given."""
+
+
 class SurveyedStore(GraphStore, Protocol):
     """A graph that can be looked at whatever it holds."""
 

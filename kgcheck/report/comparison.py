@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kgcheck.ledger.decisions import Action
+from kgcheck.ledger.run import Run
 from kgcheck.model import Finding
 
 
@@ -30,6 +31,39 @@ class Left(NamedTuple):
     state: str
 
 
+PARTS = ("nodes", "edges", "source", "namespace")
+"""Parts of a graph: nodes by label, edges by pattern and by source, ids by namespace."""
+
+
+class PartCount(NamedTuple):
+    """Count of one part of a graph in two runs."""
+
+    part: str
+    name: str
+    before: int
+    after: int
+
+
+def moved_parts(before: Run | None, after: Run) -> list[PartCount]:
+    """Compare what two runs counted of a graph: the parts that differ, those that vanished first."""
+    if before is None:
+        return []
+    counts = [_parts_of(run) for run in (before, after)]
+    # An earlier version did not count all of them.
+    known = {part for part, _ in counts[0]} & {part for part, _ in counts[1]}
+    keys = {key for key in (*counts[0], *counts[1]) if key[0] in known}
+    found = [PartCount(*key, counts[0].get(key, 0), counts[1].get(key, 0)) for key in keys]
+    moved = (one for one in found if one.before != one.after)
+    return sorted(moved, key=lambda c: (c.after > 0, -abs(c.after - c.before), PARTS.index(c.part), c.name))
+
+
+def _parts_of(run: Run) -> dict[tuple[str, str], int]:
+    found = {("nodes", name): n for name, n in run.nodes.items()}
+    found |= {("edges", name): n for name, n in run.edges.items()}
+    counted = ((*key.partition(" "), n) for key, n in run.made_with.items())
+    return found | {(part, name): int(n) for part, _, name, n in counted if part in PARTS and n.isdecimal()}
+
+
 class ComparisonSummary(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
@@ -42,6 +76,9 @@ class ComparisonSummary(NamedTuple):
     following: Callable[[Finding], Sequence[Finding]] = lambda _: ()
     """Findings that are told with a finding."""
     counts: Mapping[str, int] = {}
+    parts: Sequence[PartCount] = ()
+    thresholds: Mapping[str, bool] = {}
+    """Thresholds in words, each with whether it is crossed."""
 
 
 ALONE = ComparisonSummary()

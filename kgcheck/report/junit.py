@@ -65,7 +65,7 @@ def junit(
         if _counted_as(suite, tally.mark, tally.reason) not in kept:
             fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, None)
             cases.append(_counted(tally, suite, fails=fails))
-    return _written(run, suites)
+    return _written(run, suites, [_threshold(*one) for one in compared.thresholds.items()])
 
 
 def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: Decided | None) -> bool:
@@ -152,8 +152,18 @@ def _class_name(suite: _Suite) -> str:
     return _shown(f"kgcheck.{suite[0].value}.{suite[1].replace(' ', '_')}")
 
 
-def _written(run: Run, suites: dict[_Suite, list[TestCase]]) -> str:
+def _threshold(words: str, is_crossed: bool) -> TestCase:
+    case = TestCase(_shown(words), "kgcheck.thresholds")
+    case.result = [Failure(_shown(words), "threshold")] if is_crossed else []
+    return case
+
+
+def _written(run: Run, suites: dict[_Suite, list[TestCase]], thresholds: list[TestCase]) -> str:
     whole = JUnitXml(f"kgcheck {run.id}")
+    if thresholds:
+        limits = TestSuite("thresholds")
+        limits.add_testcases(thresholds)
+        whole.add_testsuite(limits)
     if not run.finished:
         whole.add_testsuite(_cut_off(run))
     order = list(CheckType)

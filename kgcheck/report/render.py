@@ -29,7 +29,8 @@ def render(
             tallies = [t.as_row() for t in ledger.tallies(run)]
             whole = {"run": run.as_row(), "tallies": tallies, "findings": [_row(f, compared) for f in findings]}
             if compared.counts:
-                whole["compared"] = {"before": compared.before, "counts": dict(compared.counts)}
+                parts = [one._asdict() for one in compared.parts]
+                whole["compared"] = {"before": compared.before, "counts": dict(compared.counts), "parts": parts}
             return as_json(whole, indent=2) + "\n"
         case "jsonl":
             return "".join(f"{as_json(_row(f, compared))}\n" for f in findings)

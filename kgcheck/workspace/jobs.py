@@ -147,6 +147,7 @@ class JobWorker:
             profile=(store.profile if store else None) or self._project.profile,
             reference=reference,
             ledger=str(job_ledger(self._project)),
+            pins=self._project.pins,
             settings=self._settings,
             progress=self._progress,
             **more,

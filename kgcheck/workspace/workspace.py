@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
     from kgcheck.curation.patch_maker import PatchMade
     from kgcheck.curation.patches import PatchOutcome
+    from kgcheck.curation.thresholds import Crossed
     from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.grounding.brief import Brief
     from kgcheck.grounding.claims.verification import MapResult, VerifyResult
@@ -65,6 +66,7 @@ class Workspace(Context):
         ledger: SQLite file with the runs, or ``postgresql://HOST/DATABASE`` (credentials in the settings); by default
             what the settings name, or ``ledger.sqlite`` in their home.
         literature: Folder of a literature index, whose papers are asked about edges.
+        pins: File of what must or must not be in the graph; by default that of the working folder or beside the graph.
         profile: Kind of graph: the name of one that kgcheck has, or a folder, as a Path or as text with a slash.
         live: Ask UniProt and STRING, too.
         offline: Open no connection to a service: only answers that were kept.
@@ -453,10 +455,12 @@ class Workspace(Context):
         limit: int | None = None,
         fail_on: str = "refuted",
         exit_code: int = 0,
+        crossed: "Sequence[Crossed]" = (),
     ) -> str:
         """A run as text: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus; into a file, too.
 
-        ``fail_on`` is what junit takes for a failure, ``exit_code`` what the program ends with, for sarif.
+        ``fail_on``, and thresholds that were ``crossed``, are what junit takes for a failure, ``exit_code`` what the
+        program ends with, for sarif.
         """
         from kgcheck.curation.compare import comparison_summary
         from kgcheck.outputs import write_text
@@ -466,7 +470,8 @@ class Workspace(Context):
         chosen("threshold", fail_on, THRESHOLDS)
         with self.reading() as ledger:
             found = ledger.run(run) if isinstance(run, str) else run
-            beside = comparison_summary(ledger, found)
+            thresholds = {str(one): one.severity.exit_code != 0 for one in crossed}
+            beside = comparison_summary(ledger, found)._replace(thresholds=thresholds)
             text = render(ledger, found, format_, limit, compared=beside, fail_on=fail_on, exit_code=exit_code)
         if output:
             write_text(Path(output), text)

@@ -339,8 +339,10 @@ def test_a_comma_may_be_part_of_the_name_of_a_file(graph: Path, tmp_path: Path) 
 def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) -> None:
     newer = tmp_path / "newer"
     shutil.copytree(graph, newer)
-    edges = EDGES.replace("e3\t", "e3\tHGNC:11998\tbiolink:affects\tMONDO:8888888\tx\ne9\t").replace(
-        "e5\tMONDO:0018875", "e5\tMONDO:0007254"
+    edges = (
+        EDGES.partition("e7")[0]
+        .replace("e3\t", "e3\tHGNC:11998\tbiolink:affects\tMONDO:8888888\tx\ne9\t")
+        .replace("e5\tMONDO:0018875", "e5\tMONDO:0007254")
     )
     (newer / "monarch_edges.tsv").write_text(edges, encoding="utf-8")
     named = ("--release-of", "monarch", "--fail-on", "new")
@@ -354,7 +356,38 @@ def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) 
     states = {(f["reason"], f["state"]) for f in diff["findings"]}
     assert ("dangling_edge", "new") in states
     assert ("unexplained_loop", "gone") in states
+    counted = {(row["part"], row["name"]): (row["before"], row["after"]) for row in diff["parts"]}
+    assert counted == {
+        ("edges", f"biolink:Gene biolink:affects {MISSING_NODE}"): (0, 1),
+        ("edges", "biolink:Gene biolink:is_linked_to biolink:Gene"): (1, 0),
+        ("source", "infores:intact"): (2, 1),
+        ("source", "x"): (0, 1),
+        ("namespace", "MONDO"): (4, 5),
+    }
+    assert diff["parts"][0]["after"] == 0, "what vanished comes first"
+    assert "| source | x | 0 | 1 |" in kgcheck("report", "--format", "markdown", cwd=tmp_path).out
+    assert "source infores:intact</th><td>2</td><td>1</td>" in kgcheck("report", "--format", "html", cwd=tmp_path).out
+    assert "infores:intact" in kgcheck("diff", cwd=tmp_path).out
     assert kgcheck("audit", "graph", "--release-of", "a/b", cwd=tmp_path).refuses("'a/b' is no name of a graph")
+
+
+def test_limits_stand_in_kgcheck_toml(graph: Path, tmp_path: Path) -> None:
+    limits = '[audit]\nfail_on = "never"\n[[audit.thresholds]]\nreason = "dangling_edge"\nerror_if = "> {}"\n'
+    ends, crossed = [], []
+    for most in (1, 0):
+        (tmp_path / "kgcheck.toml").write_text(limits.format(most), encoding="utf-8")
+        said = kgcheck("audit", "graph", "--format", "junit", cwd=tmp_path)
+        ends.append(said.code)
+        crossed.append(said.out.count('type="threshold"'))
+        assert "--fail-on never (kgcheck.toml)" in said.err
+        assert ("error: 1 refuted dangling_edge" in said.err) == (most == 0)
+        assert said.out.count("<failure") == crossed[-1]
+
+    assert (ends, crossed) == ([0, 1], [0, 1])
+    assert kgcheck("audit", "graph", "--fail-on", "refuted", cwd=tmp_path).code == 1
+    (tmp_path / "kgcheck.toml").write_text('[audit]\nfail_on = "all"\n', encoding="utf-8")
+    refused = kgcheck("audit", "graph", cwd=tmp_path)
+    assert (refused.code, "audit.fail_on: there is no threshold 'all'" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -432,6 +465,12 @@ def test_a_graph_on_a_server_has_the_findings_of_its_files(
 
     _, files, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
     code, server, err = audited(clean_neo4j.uri, "--ledger", "b.sqlite", cwd=tmp_path)
+
+    pinned = "MONDO:0018875", "--because", "PMID:1"
+    kgcheck("pin", "add", "must_not", "HGNC:11998", "gene_associated_with_condition", *pinned, cwd=tmp_path)
+    _, again, _ = audited(clean_neo4j.uri, "--ledger", "c.sqlite", cwd=tmp_path)
+    (returned,) = (f["value"] for f in again["findings"] if f["reason"] == "pinned_returned")
+    assert returned.startswith(f"mended, returned ({clean_neo4j.uri}, of infores:omim); must not be: PMID:1")
 
     assert code == 1
     found = {f["fingerprint"] for f in server["findings"]}

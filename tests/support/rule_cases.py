@@ -1,7 +1,8 @@
 """Cases of structure rules: small graphs that break a rule once, or pass, each in a TOML file beside graph.toml.
 
 A case replaces rows of that graph, by label or pattern: ``nodes``, ``edges``, ``stray``, and ``before`` for the graph
-of the audit before. ``finds`` is the one hit, ``also`` the names of other rules that the graph breaks.
+of the audit before. ``pins`` are held against it. ``finds`` is the one hit, ``also`` the names of other rules that the
+graph breaks.
 A case that names ``standards`` is a graph of its own: its profile asks for these, and has the labels and patterns that
 its rows are of; that a node has no edge is no hit there.
 """
@@ -22,6 +23,7 @@ from kgcheck.graph.store import StrayEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding
 from kgcheck.options import AuditOptions
+from kgcheck.pins import make_pin
 from kgcheck.profile.schema import Schema
 from kgcheck.rules import Rule, RuleRepair, structure_rules
 from tests.support import ROOT
@@ -95,7 +97,8 @@ def hits(case: RuleCase, *without: str) -> list[Finding]:
     run = Run(id="1", started=clock.now(), store="", profile="", **_counts(case.graph()))
     before = run.model_copy(update=_counts(_merged(case.rows["before"]))) if "before" in case.rows else None
     with closing(duckdb.connect()) as db:
-        graph = AuditedGraph(db, GraphCopy(db, store), store, run, before)
+        pins = [make_pin(pin) for pin in case.rows.get("pins", ())]
+        graph = AuditedGraph(db, GraphCopy(db, store), store, run, before, pins)
         rules = StructureRules(db, graph, AuditOptions(types=(CheckType.STRUCTURE,), without_rules=without))
         faults = [fault for label in graph.labels for fault in rules.of_label(label)]
         faults += [fault for pattern in graph.patterns for fault in rules.of_pattern(pattern)]

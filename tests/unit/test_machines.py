@@ -184,6 +184,8 @@ def test_junit_is_as_jenkins_has_it() -> None:
 
     schema.validate(junit(RUN, [REFUTED, OPEN, LOOP], TALLIES))
     schema.validate(junit(RUN.model_copy(update={"finished": None}), [], []))
+    limits = ALONE._replace(thresholds={"error: 2 refuted of 3": True, "ok: 0 refuted of 3": False})
+    schema.validate(junit(RUN, [], [], limits))
     schema.validate(junit(RUN, [finding(said="]]>\x00<b>", value="&\ufffe")], TALLIES, fail_on="insufficient", limit=0))
 
 
