@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -116,9 +116,9 @@ class Context(Closing):
         return self.profile == DRAFT and is_address(self.store)
 
     @cached_property
-    def _files(self) -> tuple[list[Path], str]:
+    def _files(self) -> tuple[Sequence[Path], str, Mapping[str, str]]:
         if self._given_store or not self.store.startswith(FILES):
-            return [], ""
+            return (), "", {}
         from kgcheck.forms.store import graph_files
 
         return graph_files(self.store)
@@ -146,7 +146,7 @@ class Context(Closing):
         return self._opened.get("graph", self._open_graph)
 
     def _open_graph(self) -> "AbstractContextManager[GraphStore]":
-        paths, release_of = self._files
+        paths, release_of, columns = self._files
         if not paths and not self.is_drafted:
             from kgcheck.graph.open import open_store
 
@@ -156,7 +156,9 @@ class Context(Closing):
         store: DraftedStore
         if paths:
             schema = None if self.is_drafted else read_schema(self.profile)
-            store = FileStore(paths, self.settings, self.progress, schema=schema, release_of=release_of)
+            store = FileStore(
+                paths, self.settings, self.progress, schema=schema, release_of=release_of, columns=columns
+            )
         else:
             store = ServerCopy(self.store, self.settings, self.progress)
         if store.schema.profile.draft and self.reference:

@@ -9,6 +9,7 @@ import click
 
 from kgcheck.choices import DEFAULT_STORE, DRAFT, THRESHOLDS
 from kgcheck.cli.options import (
+    columns_option,
     fail_on_option,
     format_options,
     given,
@@ -54,6 +55,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_
     help="FILES are a release of the graph NAME: they are compared with the release before, and --fail-on new fails "
     "where it became worse.",
 )
+@columns_option()
 @part_options(
     *("store", "reference", "offline", "literature", "pins", "ledger", "profile"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
@@ -85,6 +87,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_
 def audit(
     files: tuple[str, ...],
     release_of: str,
+    columns: dict[str, str],
     parts: dict[str, Any],
     scope: AuditScope,
     changed_since: str | None,
@@ -105,12 +108,13 @@ def audit(
     from kgcheck.cli.show import show_run
     from kgcheck.profile.folder import profile_dir
 
-    if release_of and not files:
-        raise UsageError("--release-of names the graph of which FILES are a release", "name the files, too")
+    if (release_of or columns) and not files:
+        option = "--release-of" if release_of else "--column"
+        raise UsageError(f"{option} is about FILES, and none are named", "name the files, too")
     if files:
         if parts["store"] and given("store"):
             raise UsageError("FILES are the graph, and --store names another one", "leave one of them out")
-        parts["store"] = _store_of_files(files, release_of)
+        parts["store"] = _store_of_files(files, release_of, columns)
         # A profile of that name is one that somebody named, and no default.
         parts["profile"] = str(profile_dir(parts["profile"])) if given("profile") else DRAFT
     begun: Run | None = None
@@ -168,7 +172,7 @@ def _pin_lines(workspace: "Workspace", run: "Run", count: int) -> list[str]:
     return [f"{workspace.pins}: {how_many(count, 'pin')}, {kept}", *shown]
 
 
-def _store_of_files(files: Sequence[str], release_of: str) -> str:
+def _store_of_files(files: Sequence[str], release_of: str, columns: dict[str, str]) -> str:
     """Name the store that files are, or a server; an address may hold a password, and is not shown."""
     from kgcheck.forms.store import files_name
     from kgcheck.graph.open import is_address
@@ -176,11 +180,11 @@ def _store_of_files(files: Sequence[str], release_of: str) -> str:
     addresses = [name for name in files if is_address(name)]
     if addresses and len(files) > 1:
         raise UsageError("the address of a server is a graph of its own", "audit it apart from other FILES")
-    if addresses and release_of:
-        raise UsageError("--release-of is for files, and a server's graph has one name", "leave it out")
+    if addresses and (release_of or columns):
+        raise UsageError("--release-of and --column are for files, and this is a server", "leave them out")
     if missing := [name for name in files if not addresses and not Path(name).exists()]:
         raise InputMissing(f"there is no file {missing[0]}", NAME_THERE)
-    return addresses[0] if addresses else files_name([os.path.abspath(name) for name in files], release_of)
+    return addresses[0] if addresses else files_name(map(os.path.abspath, files), release_of, columns)
 
 
 def _refuse_changes() -> None:

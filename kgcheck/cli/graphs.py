@@ -11,6 +11,7 @@ from kgcheck.cli.options import (
     PARTS,
     FilePath,
     LedgerName,
+    columns_option,
     given,
     options_of,
     table_or_json_option,
@@ -405,8 +406,9 @@ def profile_list_profiles(format_: str) -> None:
 @profile.command("init")
 @workspace_options("store")
 @click.argument("files", nargs=-1, type=FilePath(exists=True), metavar="[FILES]...")
+@columns_option()
 @click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
-def profile_init(workspace: "Workspace", files: tuple[Path, ...], out: Path) -> None:
+def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[str, str], out: Path) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
     Of FILES, a graph in its owner's form, the draft is what `kgcheck audit FILES` works with, to be edited. Nothing is
@@ -418,7 +420,7 @@ def profile_init(workspace: "Workspace", files: tuple[Path, ...], out: Path) -> 
 
     _refuse_profile(out)
     if files:
-        with FileStore(files, workspace.settings, workspace.progress) as store:
+        with FileStore(files, workspace.settings, workspace.progress, columns=columns) as store:
             shown = ", ".join(path.name for path in files)
             path = write_profile(draft_of_schema(store.schema, out.resolve().name, shown), out)
             note(*store.files.lines())

@@ -11,7 +11,7 @@ import click
 
 from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS, PINS_FILE
 from kgcheck.cli.output import note
-from kgcheck.errors import KgcheckError
+from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
 
@@ -147,6 +147,32 @@ def shown_limit_option() -> Decorator:
     """``--limit`` of a run's table."""
     return click.option(
         "--limit", type=click.IntRange(min=0), help="Show at most so many findings; the ledger keeps all."
+    )
+
+
+def columns_option() -> Decorator:
+    """``--column``, given as a mapping of names of columns to what they are taken for."""
+
+    def read(_: click.Context, __: click.Parameter, stated: tuple[str, ...]) -> dict[str, str]:
+        from kgcheck.forms.columns import COLUMNS
+
+        found: dict[str, str] = {}
+        for text in stated:
+            role, sign, name = text.partition("=")
+            if not sign or not name or role not in COLUMNS or role in found.values() or name in found:
+                raise UsageError(
+                    f"--column {text!r} is not ROLE=NAME, each of both once", f"a role is one of {', '.join(COLUMNS)}"
+                )
+            found[name] = role
+        return found
+
+    return click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="ROLE=NAME",
+        callback=read,
+        help="Take the column NAME of a table for subject, predicate, object, id, category or name; may be repeated.",
     )
 
 

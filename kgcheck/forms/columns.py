@@ -117,6 +117,10 @@ class EdgeColumns:
 Columns = NodeColumns | EdgeColumns
 
 
+COLUMNS = ("subject", "predicate", "object", "id", "category", "name")
+"""Columns of KGX, by which others may be called."""
+
+
 class Header:
     """The names of columns, and the first rows below them."""
 

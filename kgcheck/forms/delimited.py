@@ -77,7 +77,7 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]
     bare: list[str] = []
     for source in rest:
         try:
-            table = _table(source, headers)
+            table = _table(source, headers, tables)
         except InputFormat as error:
             if len(rest) == 1:
                 raise
@@ -92,15 +92,16 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]
         )
 
 
-def _table(source: Source, headers: Mapping[str, Sequence[str]]) -> FileTable:
+def _table(source: Source, headers: Mapping[str, Sequence[str]], tables: GraphTables) -> FileTable:
     if source.head.startswith(_PARQUET):
-        names = tuple(_parquet_schema(source).names)
+        names = tables.renamed(_parquet_schema(source).names)
         return FileTable(source, None, names, [], columns_of(source.name, source.stem, names, []))
     dialect = dialect_of(source)
     if dialect is None:
         raise InputFormat(f"{source.name} is no table of two and more columns", "docs/forms.md lists the forms")
     if header := headers.get(PART.sub("", source.stem)):
         dialect = dialect.with_header(header)
+    dialect = dialect._replace(header=tables.renamed(dialect.header))
     lines = source.lines[dialect.first - 1 :][:_LOOKED]
     rows = [fields_of(line, dialect.separator, dialect.quote) or [] for line in lines if line]
     columns = columns_of(source.name, source.stem, dialect.header, rows)

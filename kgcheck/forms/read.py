@@ -1,7 +1,7 @@
 """Read files of one graph, each in its form, into tables; what no form fits is refused by its name."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,9 +71,18 @@ class ReadFiles(NamedTuple):
         return [*found, *self.tables.notes, *self.tables.refused.values()]
 
 
-def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Path, progress: Progress) -> ReadFiles:
-    """Recognise every file, and read it; a single file that cannot be read is an error, of several it is told."""
-    tables = GraphTables(db)
+def read_files(
+    paths: Sequence[Path],
+    db: duckdb.DuckDBPyConnection,
+    scratch: Path,
+    progress: Progress,
+    columns: Mapping[str, str] | None = None,
+) -> ReadFiles:
+    """Recognise every file, and read it; a single file that cannot be read is an error, of several it is told.
+
+    `columns` are names of columns of tables, each with what it is taken for: one of `COLUMNS`.
+    """
+    tables = GraphTables(db, columns)
     found = list(sources(list(paths), scratch))
     by_form: dict[str, tuple[GraphForm, list[Source]]] = {}
     for source in found:
@@ -97,6 +106,8 @@ def read_files(paths: Sequence[Path], db: duckdb.DuckDBPyConnection, scratch: Pa
             for source in _read_all(form, files, tables, is_alone=len(by_form) == 1):
                 read[source.number] = tables.forms.get(source.number, form.name)
             step.advance(len(files))
+    if lacking := sorted(tables.columns.keys() - tables.named):
+        raise InputFormat(f"no table has a column {lacking[0]!r}", "name it as its header does")
     if len(read) > len(tables.listing_files) + 1:
         tables.merge_files()
     counted = (

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from types import MappingProxyType
+from typing import Any, NamedTuple, NoReturn, Self
+from urllib.parse import parse_qsl, urlencode
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +18,7 @@ from kgcheck import clock
 from kgcheck.choices import FILES
 from kgcheck.duck import working_database
 from kgcheck.errors import StoreError, UsageError
+from kgcheck.forms.columns import COLUMNS
 from kgcheck.forms.draft import MISSING_NODE, draft_schema
 from kgcheck.forms.read import ReadFile, ReadFiles, read_files
 from kgcheck.forms.source import Source
@@ -352,13 +355,17 @@ class FileStore(DraftedStore):
         *,
         schema: Schema | None = None,
         release_of: str = "",
+        columns: Mapping[str, str] | None = None,
     ) -> None:
-        """Read files; ``release_of`` names the graph of which they are a release, to be compared with others of it."""
-        name = files_name([str(path.absolute()) for path in paths], release_of)
+        """Read files; ``release_of`` names the graph of which they are a release, to be compared with others of it.
+
+        ``columns`` are names of columns of tables, each with the column of KGX that it is: subject, id, ...
+        """
+        name = files_name([str(path.absolute()) for path in paths], release_of, columns)
         self._release_of = release_of
         self._paths = paths
         shown = progress or NoProgress()
-        super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown), settings, schema)
+        super().__init__(name, lambda db, scratch: read_files(paths, db, scratch, shown, columns), settings, schema)
 
     def day(self) -> str:
         """The day on which the newest of the files was written."""
@@ -408,26 +415,42 @@ def _listing(prefix: str) -> str:
     return fetched.get(known.prefix) or (known.prefix if known.ontology else "")
 
 
-def files_name(paths: Iterable[str], release_of: str = "") -> str:
+class GraphFiles(NamedTuple):
+    """Files and folders of a graph, the graph of which they are a release, and what columns of tables are taken for."""
+
+    paths: tuple[Path, ...] = ()
+    release_of: str = ""
+    columns: Mapping[str, str] = MappingProxyType({})
+
+
+def files_name(paths: Iterable[str], release_of: str = "", columns: Mapping[str, str] | None = None) -> str:
     """Name of a store that is graph files; a release of a graph that is named has that name before an @."""
     if release_of and not _GRAPH_NAME.fullmatch(release_of):
         raise UsageError(f"{release_of!r} is no name of a graph", "use letters, digits, _ . and -")
-    return FILES + (f"{release_of}@" if release_of else "") + ",".join(paths)
+    taken = {role: name for name, role in (columns or {}).items()}
+    return (
+        FILES + (f"{release_of}@" if release_of else "") + ",".join(paths) + (f"#{urlencode(taken)}" if taken else "")
+    )
 
 
-def graph_files(name: str) -> tuple[list[Path], str]:
-    """The files and folders that a store's name stands for, and the graph of which they are a release, if it is named.
+def graph_files(name: str) -> GraphFiles:
+    """The files that a store's name stands for; none where the name is that of a graph store.
 
-    None where the name is that of a graph store.
-
-    >>> graph_files("files:nodes.tsv,edges.tsv"), graph_files("files:monarch@/data/v2"), graph_files("graph.lbdb")
-    (([PosixPath('nodes.tsv'), PosixPath('edges.tsv')], ''), ([PosixPath('/data/v2')], 'monarch'), ([], ''))
+    >>> graph_files("files:monarch@/data/v2,/data/x.tsv").paths, graph_files("graph.lbdb").paths
+    ((PosixPath('/data/v2'), PosixPath('/data/x.tsv')), ())
+    >>> dict(graph_files("files:pairs.csv#subject=gene+A&object=drug").columns)
+    {'gene A': 'subject', 'drug': 'object'}
     """
     if not name.startswith(FILES):
-        return [], ""
+        return GraphFiles()
     whole, release_of = name.removeprefix(FILES), ""
+    before, sign, after = whole.rpartition("#")
+    taken = dict(parse_qsl(after)) if sign else {}
+    columns = {column: role for role, column in taken.items()} if taken and set(taken) <= {*COLUMNS} else {}
+    whole = before if columns else whole
     before, sign, after = whole.partition("@")
     if sign and after.startswith("/") and _GRAPH_NAME.fullmatch(before):
         whole, release_of = after, before
     # A comma may be part of a name.
-    return [Path(whole)] if Path(whole).exists() else [Path(part) for part in whole.split(",")], release_of
+    parts = (whole,) if Path(whole).exists() else whole.split(",")
+    return GraphFiles(tuple(map(Path, parts)), release_of, columns)

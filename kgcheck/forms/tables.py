@@ -84,16 +84,20 @@ class GraphTables:
             forms each file is a graph of its own.
         refused: Why files are left out that could not be read, by number.
         more_rejected: Rows that were rejected, and are not kept, for there are too many.
+        columns: Names of columns of tables, each with what it is taken for.
+        named: Those of them that a table has.
         forms: What a file turned out to be, by its number, where that is more than the name of its form.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, columns: Mapping[str, str] | None = None) -> None:
         self.db = db
         self.lists_nodes = False
         self.open_files: set[int] = set()
         self.notes: list[str] = []
         self.negated = Counter[str]()
         self.forms: dict[int, str] = {}
+        self.columns = dict(columns or {})
+        self.named: set[str] = set()
         self.refused: dict[int, str] = {}
         self.listing_files: set[int] = set()
         self.more_rejected = 0
@@ -144,6 +148,11 @@ class GraphTables:
             """
         ).fetchall()
         self.db.execute("DROP TABLE merged").fetchall()
+
+    def renamed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Names of columns, those that somebody has said what they hold by what is known to hold that."""
+        self.named.update(name for name in names if name in self.columns)
+        return tuple(self.columns.get(name, name) for name in names)
 
     def remarks(self) -> dict[str, Any]:
         """Copy what is known of the files beside their rows."""

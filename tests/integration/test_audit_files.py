@@ -330,10 +330,35 @@ def test_a_workspace_takes_files_too(graph: Path) -> None:
 def test_a_comma_may_be_part_of_the_name_of_a_file(graph: Path, tmp_path: Path) -> None:
     (tmp_path / "a,b.tsv").write_text("x", encoding="utf-8")
 
-    assert graph_files(str(graph)) == graph_files("bolt://localhost") == ([], "")
-    assert graph_files(f"files:{tmp_path / 'a,b.tsv'}") == ([tmp_path / "a,b.tsv"], "")
-    both = [graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv"]
-    assert graph_files(f"files:{both[0]},{both[1]}") == (both, "")
+    assert graph_files(str(graph)).paths == graph_files("bolt://localhost").paths == ()
+    assert graph_files(f"files:{tmp_path / 'a,b.tsv'}").paths == (tmp_path / "a,b.tsv",)
+    both = (graph / "monarch_nodes.tsv", graph / "monarch_edges.tsv")
+    assert graph_files(f"files:{both[0]},{both[1]}").paths == both
+
+
+def test_columns_are_what_somebody_says_they_are(tmp_path: Path) -> None:
+    rows = ["drug name\tscore\tindication", "aspirin\t1\tpain", "ibuprofen\t2\tpain", "aspirin\t3\tfever"]
+    (tmp_path / "a.tsv").write_text("\n".join(rows), encoding="utf-8")
+    named = ("--column", "subject=drug name", "--column", "object=indication")
+
+    code, report, _ = audited("a.tsv", *named, "--fail-on", "never", cwd=tmp_path)
+    other = kgcheck("audit", "a.tsv", *named, "--column", "predicate=kind", cwd=tmp_path)
+    drafted = kgcheck("profile", "init", "a.tsv", *named, "--out", "mine", cwd=tmp_path)
+
+    assert (code, sum(report["run"]["nodes"].values()), sum(report["run"]["edges"].values())) == (0, 4, 3)
+    assert (other.code, "no table has a column 'kind'" in other.err) == (2, True)
+    assert (drafted.code, (tmp_path / "mine/graph.toml").exists()) == (0, True)
+    with Workspace(store=report["run"]["store"], ledger=tmp_path / "l.sqlite") as workspace:
+        assert workspace.graph.counts().total_edges == 3
+
+
+@pytest.mark.parametrize("column", ["drug", "subject", "head=drug", "subject=", "=drug"])
+def test_a_column_is_named_with_its_role(column: str, tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("drug\tindication\na\tb\n", encoding="utf-8")
+
+    done = kgcheck("audit", "a.tsv", "--column", column, cwd=tmp_path)
+
+    assert (done.code, "is not ROLE=NAME" in done.err) == (2, True)
 
 
 def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) -> None:
@@ -394,6 +419,8 @@ def test_limits_stand_in_kgcheck_toml(graph: Path, tmp_path: Path) -> None:
     "words",
     [
         ("--release-of", "monarch"),
+        ("--column", "subject=a"),
+        ("bolt://neo4j:hunter2@localhost:1", "--column", "subject=a"),
         ("bolt://neo4j:hunter2@localhost:1", "--release-of", "monarch"),
         ("bolt://neo4j:hunter2@localhost:1", "graph"),
         ("graph", "bolt://neo4j:hunter2@localhost:1", "bolt://localhost:2"),
@@ -404,7 +431,7 @@ def test_files_and_addresses_that_do_not_go_together(words: tuple[str, ...], gra
 
     assert (done.code, done.out) == (2, "")
     assert "hunter2" not in done.err
-    assert "--release-of" in done.err or "address" in done.err
+    assert any(word in done.err for word in ("--release-of", "--column", "address"))
 
 
 def test_the_draft_of_files_is_a_profile_to_be_edited(graph: Path, tmp_path: Path) -> None:
