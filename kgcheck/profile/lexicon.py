@@ -195,7 +195,7 @@ def _is_code(texts: list[_Text]) -> bool:
 
 _PHRASES = (
     *("idle", "count", "apposition", "aside", "negation", "exclusion", "whether", "anything", "each", "refuse"),
-    *("common", "describe", "related"),
+    *("common", "describe", "related", "involved"),
 )
 """Those of the words without a subject that are phrases; the others are single words."""
 
@@ -242,6 +242,7 @@ class Words(Value):
     common: tuple[str, ...]
     describe: tuple[str, ...]
     related: tuple[str, ...]
+    involved: tuple[str, ...]
 
     @cached_property
     def ignored(self) -> frozenset[str]:

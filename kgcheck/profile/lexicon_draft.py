@@ -10,6 +10,8 @@ from kgcheck.profile.folder import part
 from kgcheck.profile.import_files import FILES, load_recipe
 from kgcheck.profile.recognise import folded, own_schemas
 from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.profile.toml_files import read_tables
+from kgcheck.resources import resource_dir
 from kgcheck.standards.biolink import model
 
 _NAMES = ("symbol", "label", "title", "synonym")
@@ -19,6 +21,8 @@ _SYMBOLS = frozenset(("gene", "protein", "transcript"))
 """Nouns of what symbols name, which may be English words, too."""
 
 _EMPTY_NOUNS = frozenset(("class", "entity", "node", "thing", "type"))
+_NOUNS = "nouns.toml"
+_EVERYDAY = 3
 _GENERAL_NOUNS = frozenset(("entity", "taxon"))
 """Last words of a label that people leave out: chemical entities are chemicals."""
 
@@ -84,12 +88,22 @@ def _nouns(schema: Schema) -> dict[str, list[str]]:
         for rank, noun in _nouns_of(label.name):
             if noun not in _EMPTY_NOUNS:
                 ranks.setdefault(noun, {}).setdefault(label.name, rank)
+    named = {" ".join(words_in(label.name)): label.name for label in schema.labels}
+    for noun, others in _everyday_nouns().items():
+        if noun not in ranks and (meant := next((named[name] for name in others if name in named), None)):
+            ranks[noun] = {meant: _EVERYDAY}
     found: dict[str, list[str]] = {label.name: [] for label in schema.labels}
     for noun, labels in ranks.items():
         best = [label for label, rank in labels.items() if rank == min(labels.values())]
         if len(best) == 1:
             found[best[0]] += [form for form in _forms(noun) if form == noun or form not in ranks]
     return found
+
+
+@cache
+def _everyday_nouns() -> Mapping[str, Sequence[str]]:
+    """Nouns that no label may be called by, and the labels that they mean."""
+    return read_tables(resource_dir("loaders") / _NOUNS)
 
 
 def _nouns_of(label: str) -> Iterator[tuple[int, str]]:

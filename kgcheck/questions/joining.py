@@ -241,6 +241,7 @@ class Joiner:
         self._phrases = [m for m in reading.mentions if isinstance(m, Phrase)]
         self._used: set[int] = set()
         self._related = compiled(any_phrase(lexicon.words.related))
+        self._involved = compiled(any_phrase(lexicon.words.involved))
         self.notes: list[str] = []
         self.ways: list[tuple[Node, Way]] = []
 
@@ -428,15 +429,20 @@ class Joiner:
         return False
 
     def _named_steps(self, variable: Node, node: Node, phrase: Phrase) -> list[Step]:
-        """The steps that a phrase may mean; one that any relation may be called by means the only one that there is."""
+        """The steps that a phrase may mean.
+
+        One that any relation may be called by means those that are called so, or else all, or the only one that there
+        is, if it does not say of what kind.
+        """
         of_variable = self._subject(variable, node, phrase) is variable
         readings = [(relation, of_variable != backward) for relation, backward in phrase.readings]
-        if self._related.fullmatch(phrase.text):
+        if self._related.fullmatch(phrase.text) or self._involved.fullmatch(phrase.text):
             words = {relation: self._lexicon.relation(relation) for relation, _ in readings}
             own = {name for name, w in words.items() if compiled(any_phrase(w.forward)).fullmatch(phrase.text)}
             found = [step for r in readings if r[0] in own for step in self._fitting(variable, node, *r)]
             any_relation = [step for r in readings for step in self._fitting(variable, node, *r)]
-            if not found and len({pattern.type for pattern, _, _ in any_relation}) > 1:
+            is_open = self._involved.fullmatch(phrase.text) and not found
+            if is_open and len({pattern.type for pattern, _, _ in any_relation}) > 1:
                 raise self._several(phrase, any_relation)
             return found or any_relation
         return [step for r in readings for step in self._fitting(variable, node, *r)]

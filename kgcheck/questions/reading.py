@@ -455,7 +455,7 @@ def phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> lis
         for text in phrases
     ]
     if lexicon.draft:
-        related = lexicon.words.related
+        related = (*lexicon.words.related, *lexicon.words.involved)
         shapes += [
             (text, r.type, backward) for r in lexicon.relations for backward in (False, True) for text in related
         ]

@@ -108,6 +108,19 @@ CODES = ("Compound CtD Disease", "Compound CuG Gene", "Disease DuG Gene", "Gene 
             (ASSOCIATED,),
             "Disease <-biolink:gene_associated_with_condition- Gene g1 (TP53)",
         ),
+        # All that join the two, where none is called so.
+        (
+            "Which diseases are related to TP53?",
+            ("Gene causes Disease", "Gene treats Disease"),
+            "Disease <-causes- Gene g1 (TP53) or <-treats- Gene g1 (TP53)",
+        ),
+        (
+            "Which diseases involve TP53?",
+            (ASSOCIATED,),
+            "Disease <-biolink:gene_associated_with_condition- Gene g1 (TP53)",
+        ),
+        # Drugs are compounds where no label is called so.
+        ("Which drugs treat asthma?", (TREATS,), "Compound -treats-> Disease d1 (asthma)"),
         (
             "Which compounds are related by effect to asthma?",
             ("Compound effect Disease",),
@@ -136,7 +149,8 @@ def test_questions_in_the_words_of_names_are_understood(question: str, relations
     ("question", "relations", "told"),
     [
         ("What upregulates TP53?", CODES, "may mean several relations"),
-        ("Which diseases are linked to TP53?", (ASSOCIATED, "Gene causes Disease"), "may mean several relations"),
+        ("Which diseases involve TP53?", (ASSOCIATED, "Gene causes Disease"), "may mean several relations"),
+        ("Which diseases are not linked to TP53?", (ASSOCIATED, "Gene causes Disease"), "may mean several relations"),
         ("Which genes are inhibited by TP53?", CODES, "'inhibited'"),
         ("Which diseases treat aspirin?", (TREATS,), "no way from 'diseases' to 'aspirin'"),
         ("Which genes contribute to Cyclopia?", CONTRIBUTES, "several relations"),
