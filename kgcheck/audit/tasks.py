@@ -187,7 +187,7 @@ class TaskSelection:
         # Nodes that share an id are one task; which of their values is checked must not change from run to run.
         return f"""
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
-        WHERE ({_is_known(label, label.attributes[attribute].stated_as)}) {stated}
+        WHERE ({_is_known(label, label.attributes[attribute].reference)}) {stated}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
     def _missing_edges(self, pattern: Pattern) -> str:
@@ -243,18 +243,19 @@ class TaskSelection:
         return [row[0] for row in rows]
 
 
-def _is_known(label: Label, attributes: Sequence[str] = ()) -> str:
-    """SQL for the ids that somebody may be asked about, or values of them: where several issue them, others may not."""
-    return " OR ".join(_is_known_to(one, attributes) for one in label.issued) if label.authorities else "true"
+def _is_known(label: Label, attribute: str = "") -> str:
+    """SQL for the ids about which, or about an attribute of which, an issuer may be asked."""
+    return " OR ".join(_is_known_to(one, attribute) for one in label.issued) if label.authorities else "true"
 
 
-def _is_known_to(label: Label, attributes: Sequence[str]) -> str:
+def _is_known_to(label: Label, attribute: str) -> str:
     form = f"regexp_full_match(id, {literal(label.id_pattern)})"
     source, known = literal(label.authority.source), base(label, "id")
-    if attributes:
-        listed = ", ".join(map(literal, attributes))
-        stated = f"SELECT id FROM ref.value WHERE source = {source} AND attribute IN ({listed})"
+    if attribute:
+        stated = f"SELECT id FROM ref.value WHERE source = {source} AND attribute = {literal(attribute)}"
         return f"{form} AND {known} IN ({stated})"
+    own = f"{known} IN (SELECT id FROM ref.lifecycle WHERE source = {source}"
     if label.authority.is_partial:
-        return f"{form} AND {known} IN (SELECT id FROM ref.lifecycle WHERE source = {source})"
-    return form
+        return f"{form} AND {own} AND state <> 'dropped')"
+    # What another source lists is there, though this one lacks it.
+    return f"{form} AND ({own}) OR {known} NOT IN (SELECT id FROM ref.lifecycle))"

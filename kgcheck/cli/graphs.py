@@ -261,7 +261,10 @@ def reference_build(
         return
     _refuse_of_bibliography(complete, retractions)
     with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
-        _show_sources(workspace.build_reference(directory, releases=stated), "table")
+        notes: list[str] = []
+        built = workspace.build_reference(directory, releases=stated, notes=notes)
+        note(*notes)
+        _show_sources(built, "table")
 
 
 def _stated_releases(releases: tuple[str, ...]) -> dict[str, str]:

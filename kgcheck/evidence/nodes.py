@@ -88,7 +88,7 @@ class EvidenceJoin:
         self._lifecycles(topics, label, self._dates.get(label.name, ""))
         if label.site:
             self._sites(label)
-        self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""))
+        self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""), guess=one_of_several)
         if authority.other:
             self.tables.add_gaps(
                 """
@@ -190,6 +190,10 @@ class EvidenceJoin:
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
         as_good = "s.every" if check.synonyms else "s.now"
         same = f"list_contains(list_transform({as_good}, lambda x: folded(x)), folded(a.value))"
+        if check.synonyms:
+            # Of a list of names, one that is right will do.
+            own = "list_transform(list_append(string_split(a.value, '|'), a.value), lambda x: folded(x))"
+            same = f"list_has_any(list_transform({as_good}, lambda x: folded(x)), {own})"
         same = "false" if check.exact else same
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
         self.tables.add_evidence(
@@ -201,7 +205,7 @@ class EvidenceJoin:
                    CASE WHEN too_old THEN $older ELSE reason END AS reason, value, 'fact' AS about,
                    CASE WHEN NOT too_old THEN candidates END AS candidates
             FROM (SELECT s.*, place.release_id, place.record,
-                         coalesce(reason IN ($mismatch, $outdated) AND is_older(r.released, $dated)
+                         coalesce(reason IN ($mismatch, $outdated) AND {_older(guess=check.synonyms)}
                                   AND NOT is_impossible(own, names), false) AS too_old
                   FROM (SELECT a.task, a.value AS own, array_to_string(s.now, ' ') AS names,
                                coalesce({_PLACE.format(of="s.stating")}, s.stating[1]) AS place, {judged}
@@ -334,13 +338,13 @@ class EvidenceJoin:
             {"source": label.authority.source},
         )
 
-    def _silence_of_ids(self, topics: Topics, source: str, dated: str) -> None:
+    def _silence_of_ids(self, topics: Topics, source: str, dated: str, *, guess: bool) -> None:
         self.tables.set_unseen("SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
         if not self.tables.has("unseen"):
             return
         # An id that a release was asked for by itself, and did not know, is not there.
         requested = "SELECT id AS head_now, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
-        self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated)
+        self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated, guess=guess)
         listing = topics.complete(source, "entity")
         if listing is None:
             add_gaps(self.tables, topics, source, "entity")
@@ -360,9 +364,10 @@ class EvidenceJoin:
             """,
             source,
             dated,
+            guess=guess,
         )
 
-    def _unknown_ids(self, unknown: str, source: str, dated: str) -> None:
+    def _unknown_ids(self, unknown: str, source: str, dated: str, *, guess: bool) -> None:
         """Silence of a release about ids; of a list that is older than the graph, it says nothing of newer ones."""
         self.tables.add_evidence(
             f"""
@@ -373,13 +378,19 @@ class EvidenceJoin:
                    'not in this release' || CASE WHEN too_old THEN {_NEWER} ELSE '' END AS value, 'fact' AS about,
                    CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
             FROM (SELECT u.task, u.head_now, n.release_id, m.intended, is_impossible(u.head, '') AS impossible,
-                         m.intended IS NULL AND NOT impossible AND is_older(r.released, $dated) AS too_old
+                         m.intended IS NULL AND NOT impossible AND {_older(guess=guess)} AS too_old
                   FROM unseen u JOIN ({unknown}) n USING (head_now) JOIN ref.release r ON r.id = n.release_id
                   LEFT JOIN intended_id m ON m.id = u.head)
             """,
             {"source": source, "dated": dated},
         )
         self.tables.drop_unseen("FROM evidence")
+
+
+def _older(*, guess: bool) -> str:
+    """SQL for a release that is older than the graph; in doubt, one without a date is."""
+    undated = " OR NOT regexp_matches(coalesce(r.released, ''), '^[0-9]{4}')" if guess else ""
+    return f"(is_older(r.released, $dated){undated})"
 
 
 _NEWER = "', and the graph is of ' || $dated"

@@ -370,7 +370,7 @@ class FileStore(DraftedStore):
     def day(self) -> str:
         """The day on which the newest of the files was written."""
         files = (file for path in self._paths for file in (path.rglob("*") if path.is_dir() else [path]))
-        newest = max(file.stat().st_mtime for file in files)
+        newest = max(file.stat().st_mtime for file in files if file.is_file())
         return datetime.fromtimestamp(newest, UTC).date().isoformat()
 
     def store_id(self) -> str:

@@ -285,7 +285,10 @@ class Staging:
         plain = "string_split(text, chr(9))"
         quoted = "quoted"
         if self.recipe.format.lenient:
-            quoted = f"CASE WHEN len(quoted) <= {len(records.header)} THEN quoted ELSE {plain} END"
+            # A quote may be a character, unless the fields are too many without it.
+            width = len(records.header)
+            needs_it = f"len(quoted) = {width} OR (len(quoted) < {width} AND len({plain}) > {width})"
+            quoted = f"CASE WHEN {needs_it} THEN quoted ELSE {plain} END"
         fields = f"CASE WHEN suspect AND contains(text, '\"') THEN {quoted} ELSE {plain} END"
         return f"(SELECT *, len(fields) AS width FROM (SELECT *, {fields} AS fields FROM source))"
 

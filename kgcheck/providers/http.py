@@ -434,6 +434,9 @@ class Http(Closing):
         except WIRE_ERRORS as error:
             wrong = error_for(error, service.name, url)
             raise wrong from error
+        except ValueError as error:
+            # The library reads where an answer leads, though nothing follows it.
+            raise SourceAnswer(f"{url} leads to an address that is none: {error}", "fetch again later") from error
         with response:
             refuse_status(service.name, response)
             yield response

@@ -55,21 +55,24 @@ def build_snapshot(
     *,
     releases: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    notes: list[str] | None = None,
 ) -> list[Path]:
-    """Build a snapshot from every file under a folder that a recipe knows.
+    """Build a snapshot from every file under a folder that a recipe knows, and from ontologies that name themselves.
 
-    The snapshot appears under its name only when it is whole.
+    The snapshot appears under its name only when it is whole. `notes` gets why files were left out that no recipe of
+    the profile asks for.
     """
+    left_out: list[str] = [] if notes is None else notes
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of the providers")
     recipes = load_reference_recipes(schema)
     own = {recipe.source for recipe in recipes}
     recipes += [recipe for recipe in shared_recipes() if recipe.source not in own]
+    chosen = _choose(folder, recipes, left_out)
+    recipes += [recipe for recipe, _, _ in chosen if recipe.source not in {known.source for known in recipes}]
     for source in releases or {}:
         if source not in {recipe.source for recipe in recipes}:
             raise UnknownName("source", source, [recipe.source for recipe in recipes])
-    chosen = _choose(folder, recipes)
-    recipes += [recipe for recipe, _, _ in chosen if recipe.source not in {known.source for known in recipes}]
     if not chosen:
         raise InputMissing(
             f"no recipe knows any file under {folder}",
@@ -89,9 +92,13 @@ def build_snapshot(
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
                 builder = _Builder(db, schema, settings, releases or {}, words_of(schema, recipes))
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
-                    known = {path for recipe, _, path in chosen if recipe.source in own}
+                    known = {path for recipe, file, path in chosen if recipe.source in own and file.format != ONTOLOGY}
                     for recipe, file, path in chosen:
-                        builder.add(recipe, file, path, folder, may_differ=recipe.source not in own and path in known)
+                        asked_for = recipe.source in own or path not in known
+                        if error := builder.add(recipe, file, path, folder):
+                            if asked_for and file.format != ONTOLOGY:
+                                raise error
+                            left_out.append(f"{recipe.source}: {error.message}: left out")
                         step.advance()
                 builder.finish(recipes)
             _read_back(partial)
@@ -113,7 +120,9 @@ def file_date(path: Path) -> datetime:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC).replace(tzinfo=None, microsecond=0)
 
 
-def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[ReferenceRecipe, ReferenceFile, Path]]:
+def _choose(
+    folder: Path, recipes: list[ReferenceRecipe], left_out: list[str]
+) -> list[tuple[ReferenceRecipe, ReferenceFile, Path]]:
     chosen = [
         (recipe, file, path)
         for recipe in recipes
@@ -124,9 +133,13 @@ def _choose(folder: Path, recipes: list[ReferenceRecipe]) -> list[tuple[Referenc
     ]
     named = {path for _, _, path in chosen}
     for path in sorted(folder.rglob("*")):
-        is_read = path.is_file() and path not in named and ".part" not in path.suffixes
-        if is_read and (recipe := ontology_recipe(path, recipes)):
-            chosen.append((recipe, recipe.files[0], path))
+        if not path.is_file() or path in named or ".part" in path.suffixes:
+            continue
+        try:
+            if recipe := ontology_recipe(path, recipes):
+                chosen.append((recipe, recipe.files[0], path))
+        except InputFormat as error:
+            left_out.append(f"{error.message}: left out")
     for _, file, path in chosen:
         for read in _read_with(file, path):
             refuse_outside(folder, read)
@@ -165,16 +178,15 @@ class _Builder:
         self._releases = releases
         self._writer = SnapshotWriter(db, schema)
 
-    def add(
-        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, *, may_differ: bool = False
-    ) -> None:
-        """Add a file; one that may be of another kind, as another recipe reads it, is left out if it does not fit."""
+    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> InputFormat | None:
+        """Add a file; return why nothing of it was added, if it does not fit."""
+        before = self._writer.next_release
         try:
             self._add(recipe, file, path, folder)
-        except InputFormat:
-            if not may_differ:
-                raise
-            self._writer.take_back_release()
+        except InputFormat as error:
+            self._writer.take_back(before)
+            return error
+        return None
 
     def _add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")
@@ -185,7 +197,8 @@ class _Builder:
             )
             return
         if file.format == ONTOLOGY:
-            release_id = self._add_release(recipe, file, path, folder, file.release, file.released)
+            stated = self._stated(recipe, file, file.released)
+            release_id = self._add_release(recipe, file, path, folder, stated, file.released)
             for rows in read_ontology(path, self._settings):
                 self._add_parsed(recipe, file, release_id, rows)
             self._refuse_bad_rows(release_id, path)

@@ -6,8 +6,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -102,6 +103,15 @@ def _wanted(recipes: Iterable[ReferenceRecipe], sources: Sequence[str]) -> list[
     return found
 
 
+def _is_public(host: str | None) -> bool:
+    """Tell whether a host is none of this machine or its network, by its name or number."""
+    if not host or "." not in host.strip("."):
+        return False
+    with suppress(ValueError):
+        return ip_address(host).is_global
+    return not host.endswith((".localhost", ".local", ".internal"))
+
+
 class _Download:
     def __init__(self, http: Http, folder: Path, source: str, file: ReferenceFile, log: dict[str, Fetched]) -> None:
         self._http = http
@@ -149,12 +159,16 @@ class _Download:
                 url, left = self._next(url, response.headers.get("Location", "")), left - 1
 
     def _next(self, url: str, location: str) -> str:
-        to = urljoin(url, location)
-        if urlsplit(to).scheme != urlsplit(self._file.url).scheme or not urlsplit(to).hostname:
-            raise SourceRefused(
-                f"{self._file.url} leads to {to[:200]!r}", "get the file by hand, and put it into the folder"
-            )
-        return to
+        """The address where a permanent one leads: a place in the same network, and of the same scheme."""
+        with suppress(ValueError):
+            to = urljoin(url, location)
+            asked, parts = urlsplit(self._file.url), urlsplit(to)
+            is_same = parts.hostname == asked.hostname
+            if parts.scheme == asked.scheme and not parts.username and (is_same or _is_public(parts.hostname)):
+                return to
+        raise SourceRefused(
+            f"{self._file.url} leads to {location[:200]!r}", "get the file by hand, and put it into the folder"
+        )
 
     def _service(self, url: str) -> ProviderService:
         parts = urlsplit(url)

@@ -105,7 +105,8 @@ def _issued(ids: pa.Table, snapshot: Path) -> tuple[dict[str, Issued], dict[str,
                 WITH one AS (SELECT id, prefix, bool_or(has_kind) AS has_kind FROM curie GROUP BY ALL),
                 issuer AS (
                     SELECT source, bool_or(complete) AS is_whole FROM ref.topic WHERE topic = 'entity' GROUP BY source),
-                life AS (FROM ref.lifecycle JOIN issuer USING (source)),
+                -- What the newest release lacks is no sign that it lists all there is.
+                life AS (FROM ref.lifecycle JOIN issuer USING (source) WHERE state <> 'dropped'),
                 known AS (
                     SELECT prefix, source, is_whole, false AS is_bare, count(*) AS n
                     FROM one JOIN life USING (id) GROUP BY ALL
@@ -116,7 +117,8 @@ def _issued(ids: pa.Table, snapshot: Path) -> tuple[dict[str, Issued], dict[str,
                 SELECT prefix, total, source, n, is_bare, is_whole, has_kind FROM known
                 JOIN (SELECT prefix, count(*) AS total, bool_or(has_kind) AS has_kind FROM one GROUP BY prefix)
                 USING (prefix)
-                QUALIFY row_number() OVER (PARTITION BY prefix ORDER BY n DESC, source) = 1 ORDER BY prefix
+                QUALIFY row_number() OVER (PARTITION BY prefix ORDER BY is_whole DESC, n DESC, source) = 1
+                ORDER BY prefix
                 """
             ).fetchall()
     return {row[0]: Issued(*row) for row in rows}, dict(of_labels)

@@ -2,7 +2,6 @@
 
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from kgcheck.duck import working_database
-from kgcheck.errors import InputError
+from kgcheck.errors import InputError, InputFormat
 from kgcheck.forms.curies import obo_curie
 from kgcheck.forms.ontologies import FORMS
 from kgcheck.forms.read import read_files
@@ -29,10 +28,10 @@ FORMAT = "ontology"
 
 _FORMS = {form.name for form in FORMS} | {"OBO Graph JSON"}
 _NAME = re.compile(
-    r"""^ontology:\s*(\S+)                                                      # OBO
+    r"""^ontology:[ \t]*(\S+)                                                   # OBO
     |<owl:Ontology\s[^>]{0,200}rdf:about="https?://purl\.obolibrary\.org/obo/([^">]{1,200})\.owl"  # RDF/XML
     |<https?://purl\.obolibrary\.org/obo/([^>]{1,200})\.owl>\s+(?:a|rdf:type)\s+owl:Ontology  # Turtle
-    |"id"\s*:\s*"https?://purl\.obolibrary\.org/obo/([^"]{1,200})\.owl" """,  # OBO Graph JSON
+    |"id"\s*:\s*"https?://purl\.obolibrary\.org/obo/([^"]{1,200})\.(?:owl|json)" """,  # OBO Graph JSON
     re.MULTILINE | re.VERBOSE,
 )
 _RELEASE = re.compile(
@@ -46,10 +45,16 @@ _LICENCE = re.compile(r"https?://creativecommons\.org/(licenses|publicdomain)/([
 _ENDS = 1 << 18
 """Bytes at either end of a file that may state what it is."""
 
+_PURL = re.compile(r"https?://purl\.obolibrary\.org/obo/")
+_WHOLE = re.compile(r"base|basic|full|simple|edit|international")
+"""Words of products of an ontology that have all of its terms, such as go/go-basic."""
+
+_RETIRED = re.compile(r"(?i)obsolete[ _]+")
 _TOGETHER = 20_000
 _SIGNS = ("format-version:", "[Term]", "owl#", '"graphs"')
 """Texts of which one stands at the beginning of every ontology: other files are not unpacked."""
 
+_ENDING = re.compile(r"\.(?:obo|owl|json)\b")
 _SYNONYMS = ("synonym", "synonyms")
 _OBSOLETE = ("is_obsolete", "deprecated")
 _REPLACED = ("replaced_by", "IAO:0100001", "IAO_0100001")
@@ -67,6 +72,8 @@ class OntologyHeader(NamedTuple):
     released: str
     licence: str
     is_part: bool
+    is_of_lines: bool
+    """It is OBO, whose last line has an end unless it was cut."""
 
     @classmethod
     def of(cls, path: Path) -> "OntologyHeader | None":
@@ -79,16 +86,16 @@ class OntologyHeader(NamedTuple):
                     text = stream.read(_ENDS).decode(errors="replace")
                     stream.seek(max(stream.seek(0, 2) - _ENDS, 0))
                     text += "\n" + stream.read().decode(errors="replace")
-                return cls._of_text(text) if _is_ontology(source) else None
+                return cls._of_text(text, form) if (form := _form_of(source)) else None
         return None
 
     @classmethod
-    def _of_text(cls, text: str) -> "OntologyHeader | None":
+    def _of_text(cls, text: str, form: str) -> "OntologyHeader | None":
         named = _NAME.search(text)
         if not named:
             return None
-        stated = next(filter(None, named.groups())).removesuffix(".owl").lower()
-        first, *rest = stated.split("/")
+        stated = _PURL.sub("", next(filter(None, named.groups()))).lower()
+        first, *rest = re.sub(r"\.(?:owl|obo|json)$", "", stated).split("/")
         version = _RELEASE.search(text)
         parts = version.groupdict() if version else {}
         day = parts.get("obo_day") or parts.get("owl") or parts.get("json") or ""
@@ -97,24 +104,28 @@ class OntologyHeader(NamedTuple):
         licence = _LICENCE.search(text)
         shown = f"CC {licence[2].upper()} {licence[3]}".replace("CC ZERO", "CC0") if licence else ""
         # A slim or an import has some of the terms; a base file has all of its own.
-        is_part = any("base" not in part for part in rest) or first.endswith("_import")
-        return cls(first, parts.get("obo") or day, day, shown, is_part)
+        is_part = not all(map(_WHOLE.search, rest)) or first.endswith("_import")
+        return cls(first, parts.get("obo") or day, day, shown, is_part, is_of_lines=form == "OBO")
 
 
 def _may_be_ontology(path: Path) -> bool:
     try:
         with open_text(path) as stream:
             head = stream.read(_ENDS)
-    except (InputError, ValueError, EOFError, OSError, zlib.error):
+    except (EOFError, zlib.error):
+        return bool(_ENDING.search(path.name))
+    except (InputError, ValueError, OSError):
         return False
     return any(sign in head for sign in _SIGNS)
 
 
-def _is_ontology(source: Source) -> bool:
+def _form_of(source: Source) -> str:
+    """The form of an ontology; empty of anything else."""
     try:
-        return form_of(source).name in _FORMS
+        name = form_of(source).name
     except InputError:
-        return False
+        return ""
+    return name if name in _FORMS else ""
 
 
 def ontology_recipe(path: Path, known: Iterable[ReferenceRecipe]) -> ReferenceRecipe | None:
@@ -123,15 +134,17 @@ def ontology_recipe(path: Path, known: Iterable[ReferenceRecipe]) -> ReferenceRe
     Where one of the known recipes has terms of that prefix, the file is a release of its source.
     """
     header = OntologyHeader.of(path)
-    if not header or header.is_part:
+    if not header:
         return None
+    if header.is_part:
+        raise InputFormat(f"{path} is a part of {header.name}, which lacks what may exist", "fetch the whole ontology")
     file = ReferenceFile(
         glob=re.sub(r"[^\w.-]", "?", path.name),
         format=FORMAT,
         release=header.release,
         released=header.released,
         topics={"entity": True, "value": True},
-        whole_lines=False,
+        whole_lines=header.is_of_lines,
     )
     prefix = f"{header.name}:".casefold()
     for recipe in known:
@@ -162,17 +175,22 @@ def read_ontology(path: Path, settings: Settings) -> Iterator[Rows]:
     with working_database(settings) as db, temporary_folder() as scratch:
         read_files([path], db, scratch, NoProgress())
         prefix = _own_prefix(db, name)
+        if not prefix:
+            raise InputFormat(
+                f"{path} calls itself {name}, and has no ids of that prefix", "see its header and its ids"
+            )
         found = db.execute("SELECT id, properties FROM node WHERE starts_with(id, ?) ORDER BY id", [f"{prefix}:"])
         while rows := found.fetchmany(_TOGETHER):
             yield _rows(rows, prefix)
 
 
 def _own_prefix(db: duckdb.DuckDBPyConnection, name: str) -> str:
-    rows = db.execute("SELECT split_part(id, ':', 1), count(*) FROM node WHERE contains(id, ':') GROUP BY 1").fetchall()
-    counted = Counter({prefix: n for prefix, n in rows})
-    alike = [prefix for prefix, _ in counted.most_common() if prefix.casefold() == name.casefold()]
-    common = [prefix for prefix, n in counted.most_common(1) if n * 2 > counted.total()]
-    return next(iter(alike or common), name.upper())
+    """The prefix that is the ontology's name, as most of its terms spell it; a prefix of others may not be whole."""
+    rows = db.execute(
+        "SELECT split_part(id, ':', 1) AS prefix FROM node WHERE lower(prefix) = ? GROUP BY 1 ORDER BY count(*) DESC",
+        [name.lower()],
+    ).fetchall()
+    return str(rows[0][0]) if rows else ""
 
 
 def _rows(nodes: list[tuple[str, dict[str, str]]], prefix: str) -> Rows:
@@ -193,8 +211,11 @@ def _rows(nodes: list[tuple[str, dict[str, str]]], prefix: str) -> Rows:
         rows["entity"] += [{"id": one} | entity | merged for one in secondary if one.startswith(f"{prefix}:")]
         if name:
             value = {"id": identifier, "attribute": "name", "record": identifier}
-            # Of several names, as in several languages, each is one.
-            others = [text for text in _texts(properties, ("name", *_SYNONYMS)) if text != name]
+            # Of several names, as in several languages, each is one; and a sign may be part of a name.
+            texts = [name, *_texts(properties, ("name", *_SYNONYMS)), *(properties.get(key, "") for key in _SYNONYMS)]
+            if is_obsolete:
+                texts.append(_RETIRED.sub("", name))
+            others = dict.fromkeys(text for text in texts if text and text != name)
             rows["value"].append(value | {"value": name, "status": "current"})
             rows["value"] += [value | {"value": text, "status": "synonym"} for text in others]
     return rows

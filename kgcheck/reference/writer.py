@@ -48,12 +48,17 @@ class SnapshotWriter:
         self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
         return release_id
 
-    def take_back_release(self) -> None:
-        """Take back the last release and its rows."""
-        self._next -= 1
-        for table in ("entity", "value", "link", "covered", "topic"):
-            self._db.execute(f"DELETE FROM {table} WHERE release_id = ?", [self._next]).fetchall()
-        self._db.execute("DELETE FROM release WHERE id = ?", [self._next]).fetchall()
+    @property
+    def next_release(self) -> int:
+        """The number of the next release."""
+        return self._next
+
+    def take_back(self, first: int) -> None:
+        """Take back releases and their rows, from the one with a number on."""
+        for table in (*COLUMNS, "topic"):
+            self._db.execute(f"DELETE FROM {table} WHERE release_id >= ?", [first]).fetchall()
+        self._db.execute("DELETE FROM release WHERE id >= ?", [first]).fetchall()
+        self._next = first
 
     def date_release(self, release_id: int, release: str, released: str) -> None:
         """Name and date a release whose file told so at its end."""

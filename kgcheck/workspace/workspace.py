@@ -124,20 +124,23 @@ class Workspace(Context):
         return summary, files
 
     def build_reference(
-        self, directory: str | Path, *, releases: Mapping[str, str] | None = None
+        self,
+        directory: str | Path,
+        *,
+        releases: Mapping[str, str] | None = None,
+        notes: list[str] | None = None,
     ) -> "tuple[SourceRelease, ...]":
         """Build the snapshot that `reference` names from every file under a folder that a recipe of the profile knows.
 
-        ``releases`` are those of sources whose files do not state them.
+        ``releases`` are those of sources whose files do not state them; ``notes`` gets why files were left out.
         """
         from kgcheck.reference.build import build_snapshot
 
         if self.reference is None:
             raise UsageError("the workspace has no reference to build", "name a file with reference=")
         self._opened.reset()
-        build_snapshot(
-            Path(directory), self.reference, self.schema, self.settings, releases=releases, progress=self.progress
-        )
+        options: dict[str, Any] = {"releases": releases, "progress": self.progress, "notes": notes}
+        build_snapshot(Path(directory), self.reference, self.schema, self.settings, **options)
         return self.releases()
 
     def build_import(

@@ -129,6 +129,23 @@ def snapshot(tmp_path: Path, **files: str | bytes) -> Path:
     return tmp_path / "reference.duckdb"
 
 
+def facts(folder: Path, source: str, ids: tuple[str, ...], merged: dict[str, str] | None = None) -> None:
+    """Write a list of ids as a facts folder."""
+    rows = [f"{source}\t1\t{id_}\t\tcurrent\t{id_}\t\t\t\t{id_}\n" for id_ in ids]
+    rows += [f"{source}\t1\t{id_}\t\tmerged\tB\t{now}\t\t\t{id_}\n" for id_, now in (merged or {}).items()]
+    texts = {
+        "releases": "source\trelease\treleased\tname\tlicence\turl_template\tcoverage\n"
+        f"{source}\t1\t2026-01-28\t{source}\tCC BY 4.0\thttps://x.test/{{record}}\tlisted\n",
+        "entity": "source\trelease\tid\tnamespace\tstate\tname\tsuccessors\tcandidates\tdetail\trecord\n"
+        + "".join(rows),
+        "value": "source\trelease\tid\tattribute\tvalue\tstatus\trecord\n",
+        "link": "source\trelease\trelation\thead\ttail\tscore\tnegated\trecord\n",
+        "covered": "source\trelease\trelation\tid\n",
+    }
+    for name, text in texts.items():
+        write(folder, f"{name}.tsv", text)
+
+
 def audited(tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
     said = kgcheck(
         *("audit", "nodes.tsv", "--reference", "reference.duckdb", "--type", "existence", "--type", "attribute"),
@@ -176,7 +193,9 @@ def test_an_id_that_a_whole_ontology_lacks_is_told_and_one_that_may_be_newer_is_
     now, _ = audited(tmp_path)
     then, _ = audited(tmp_path, "--graph-date", "2026-01-01")
 
-    assert reasons(now)["insufficient", "reference_older"] >= 1
+    assert [(f["outcome"], f["reason"]) for f in now["findings"] if f["subject"]["id"] == "ZZO:999"] == [
+        ("insufficient", "reference_older")
+    ]
     unknown = [f for f in then["findings"] if f["subject"]["id"] == "ZZO:999"]
     assert [f["outcome"] for f in unknown] == ["refuted"]
 
@@ -191,11 +210,109 @@ def test_of_a_source_that_knows_few_of_the_ids_nothing_is_taken_for_missing(tmp_
     assert "zzo knows 1 of 51 ids of ZZO" in err
 
 
-@pytest.mark.parametrize("name", ["zzo/subsets/zzo_slim", "zzo/imports/ro_import"])
-def test_a_part_of_an_ontology_is_not_taken_for_it(name: str, tmp_path: Path) -> None:
-    path = write(tmp_path, "slim.obo", OBO.replace("ontology: zzo\n", f"ontology: {name}\n"))
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("ontology: zzo\n", "ontology: zzo/subsets/zzo_slim\n", "is a part of zzo"),
+        ("ontology: zzo\n", "ontology: zzo/imports/ro_import\n", "is a part of zzo"),
+        ("ontology: zzo\n", "ontology: zzo-slim\n", "has no ids of that prefix"),
+        ("name: part of\n", "name: part of", "has no end"),
+    ],
+)
+def test_a_part_of_an_ontology_is_not_taken_for_it(before: str, after: str, why: str, tmp_path: Path) -> None:
+    write(tmp_path / "sources", "whole.obo", OBO.replace("zzo", "yyo").replace("ZZO", "YYO"))
+    write(tmp_path / "sources", "part.obo", OBO.replace(before, after))
 
-    assert ontology_recipe(path, []) is None
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
+
+    assert (built.code, "yyo" in built.out, "zzo" in built.out) == (0, True, False)
+    assert why in built.err
+
+
+@pytest.mark.parametrize("name", ["zzo/zzo-basic.obo", "zzo/zzo-base", "http://purl.obolibrary.org/obo/zzo.owl"])
+def test_products_of_an_ontology_that_have_all_of_its_terms(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "a.obo", OBO.replace("ontology: zzo\n", f"ontology: {name}\n"))
+
+    recipe = ontology_recipe(path, [])
+
+    assert recipe
+    assert recipe.source == "zzo"
+
+
+def test_a_newer_part_under_the_same_name_does_not_end_the_others(tmp_path: Path) -> None:
+    few = (HEADER + "".join(f"\n[Term]\nid: ZZO:{n}\nname: thing {n}\n" for n in (1, 2))).replace("01-31", "02-28")
+    snapshot(tmp_path, a__obo=OBO, b__obo=few)
+    graph(tmp_path, {f"ZZO:{n}": f"thing {n}" for n in range(1, 21)})
+
+    report, err = audited(tmp_path)
+
+    assert reasons(report)["refuted", "id_obsolete"] == 0
+    assert "so that nothing is said of the others" in err
+
+
+def test_an_id_that_another_source_lists_is_not_unknown(tmp_path: Path) -> None:
+    facts(tmp_path / "sources", source="more", ids=("ZZO:500", "ZZO:1"))
+    snapshot(tmp_path, a__obo=OBO)
+    graph(tmp_path, STATED | {"ZZO:500": "of another list", "ZZO:501": "of none"})
+
+    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert {f["subject"]["id"] for f in report["findings"] if f["reason"] == "unknown_id"} == {"ZZO:501"}
+
+
+def test_a_release_without_a_date_does_not_refute_what_it_lacks(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO.replace("data-version: zzo/releases/2026-01-31/zzo.owl\n", "data-version: 245\n"))
+    graph(tmp_path, STATED | {"ZZO:999": "made up"})
+
+    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    found = {f["subject"]["id"]: (f["outcome"], f["reason"]) for f in report["findings"]}
+    assert (found["ZZO:999"], found["ZZO:20"]) == (("insufficient", "reference_older"),) * 2
+    assert found["ZZO:22"] == ("refuted", "id_obsolete")
+
+
+def test_names_with_bars_lists_of_names_and_names_of_retired_terms(tmp_path: Path) -> None:
+    odd = '\n[Term]\nid: ZZO:30\nname: a|b\nsynonym: "c|d e" EXACT []\n'
+    retired = "\n[Term]\nid: ZZO:31\nname: obsolete thirty\nis_obsolete: true\n"
+    snapshot(tmp_path, zzo__obo=OBO + odd + retired)
+    names = {**STATED, "ZZO:20": "thing 20|another name", "ZZO:30": "c|d e", "ZZO:31": "thirty", "ZZO:19": ""}
+    graph(tmp_path, names)
+
+    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert [f["subject"]["id"] for f in report["findings"] if f["type"] == "attribute"] == []
+
+
+HGNC = (
+    "hgnc_id\tsymbol\tname\tstatus\talias_symbol\talias_name\tprev_symbol\tprev_name\tentrez_id\tuniprot_ids\n"
+    + "".join(
+        f"HGNC:{n}\tSYM{n}\tsymbol number {n}\tApproved\tALI{n}|ALJ{n}\talso {n}\tPRE{n}\tformerly {n}\t{n}\tP0000{n}\n"
+        for n in range(1, 21)
+    )
+)
+
+
+def test_a_gene_may_be_called_by_its_symbol_its_name_or_an_alias(tmp_path: Path) -> None:
+    write(tmp_path / "sources", "hgnc_complete_set_2026-01-31.txt", HGNC)
+    snapshot(tmp_path)
+    forms = ("SYM{}", "symbol number {}", "ALI{}", "also {}")
+    named = {f"HGNC:{n}": forms[n % 4].format(n) for n in range(1, 19)}
+    graph(tmp_path, {**named, "HGNC:19": "PRE19", "HGNC:20": "SYM19"})
+
+    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
+
+    assert {(f["subject"]["id"], f["reason"]) for f in report["findings"]} == {
+        ("HGNC:19", "value_outdated"),
+        ("HGNC:20", "value_mismatch"),
+    }
+
+
+def test_a_recipe_that_does_not_fit_takes_nothing_of_others_away(tmp_path: Path) -> None:
+    write(tmp_path / "sources", "hgnc_complete_set_2026-01-31.txt", HGNC.replace("entrez_id", "other"))
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", "--profile", "ckg", cwd=tmp_path)
+
+    assert (built.code, "hgnc " in built.out, "hgnc_id" in built.out) == (0, True, False)
+    assert "has other columns than the recipe of 'hgnc_id' expects" in built.err
 
 
 def test_an_ontology_that_a_recipe_is_of_is_a_release_of_its_source(tmp_path: Path) -> None:
@@ -208,18 +325,7 @@ def test_an_ontology_that_a_recipe_is_of_is_a_release_of_its_source(tmp_path: Pa
 
 
 def test_kinds_before_ids_and_sources_whose_ids_have_no_prefix(tmp_path: Path) -> None:
-    facts = {
-        "releases.tsv": "source\trelease\treleased\tname\tlicence\turl_template\tcoverage\n"
-        "uniprot\t2026_01\t2026-01-28\tUniProtKB\tCC BY 4.0\thttps://x.test/{record}\tlisted\n",
-        "entity.tsv": "source\trelease\tid\tnamespace\tstate\tname\tsuccessors\tcandidates\tdetail\trecord\n"
-        "uniprot\t2026_01\tP00001\t\tcurrent\tA\t\t\t\tP00001\n"
-        "uniprot\t2026_01\tP00002\t\tmerged\tB\tP00001\t\t\tP00002\n",
-        "value.tsv": "source\trelease\tid\tattribute\tvalue\tstatus\trecord\n",
-        "link.tsv": "source\trelease\trelation\thead\ttail\tscore\tnegated\trecord\n",
-        "covered.tsv": "source\trelease\trelation\tid\n",
-    }
-    for name, text in facts.items():
-        write(tmp_path / "sources", name, text)
+    facts(tmp_path / "sources", source="uniprot", ids=("P00001",), merged={"P00002": "P00001"})
     snapshot(tmp_path, zzo__obo=OBO)
     ids = {
         "UniProtKB:P00001": "A",
@@ -278,7 +384,8 @@ def test_genes_of_ncbi_and_drugs(tmp_path: Path) -> None:
     assert {(f["subject"]["id"], f["reason"], f["outcome"]) for f in report["findings"]} == {
         ("NCBIGene:71", "id_merged", "refuted"),
         ("NCBIGene:72", "id_deleted", "refuted"),
-        ("NCBIGene:20", "value_mismatch", "refuted"),
+        # The file has no date.
+        ("NCBIGene:20", "reference_older", "insufficient"),
         ("DRUGBANK:DB90009", "id_secondary", "refuted"),
     }
     assert "drugbank knows 2 of 3 ids of DRUGBANK" in err

@@ -157,6 +157,7 @@ def test_rows_of_kgx_that_end_early_and_quotes_within_are_read(tmp_path: Path) -
         'HGNC:7\tbiolink:Gene\t"quoted\twhole"\t\t',
         "HGNC:8\tbiolink:Gene" + "\t" * 9,
     ]
+    rows += ['HGNC:9\tbiolink:Gene\t"eps\tlong"\tx']
     (tmp_path / "import").mkdir()
     (tmp_path / "import/nodes.tsv").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     (tmp_path / "import/edges.tsv").write_text(
@@ -168,11 +169,13 @@ def test_rows_of_kgx_that_end_early_and_quotes_within_are_read(tmp_path: Path) -
     assert "1 row cannot be loaded (1 field_count)" in said.err
     schema = load_schema("kgx")
     with EmbeddedStore(tmp_path / "g.lbdb", schema) as store:
-        found = store.nodes(schema.label("Gene"), ["HGNC:5", "HGNC:6", "HGNC:7"])
+        found = store.nodes(schema.label("Gene"), ["HGNC:5", "HGNC:6", "HGNC:7", "HGNC:9"])
     assert {id_: row.get("name") for id_, row in found.items()} == {
         "HGNC:5": "A1BG",
         "HGNC:6": 'A "5" B',
         "HGNC:7": "quoted\twhole",
+        # With as many fields as columns, the quotes are characters.
+        "HGNC:9": '"eps',
     }
     assert found["HGNC:5"]["description"] == '""odd"" text ""'
 

@@ -285,7 +285,13 @@ def test_a_permanent_address_is_followed_to_the_file(ontology: Provider) -> None
 
 
 @pytest.mark.parametrize(
-    "to", ["file:///etc/passwd", "ftp://x.test/y", "https://", "gopher:x", "", "/obo/zzo.obo"], ids=repr
+    "to",
+    [
+        *("file:///etc/passwd", "ftp://x.test/y", "https://", "gopher:x", "", "/obo/zzo.obo", "http://10.0.0.1/x"),
+        *("http://169.254.169.254/latest", "http://localhost:9/x", "http://u:p@127.0.0.1/x", "http://[::1"),
+        *("http://[::1]/x", "http://box.local/x"),
+    ],
+    ids=repr,
 )
 def test_an_address_that_leads_astray_is_not_followed(to: str, ontology: Provider) -> None:
     ontology.server.route("GET", "/obo/zzo.obo", led(to))
