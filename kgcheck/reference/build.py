@@ -94,9 +94,9 @@ def build_snapshot(
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                     known = {path for recipe, file, path in chosen if recipe.source in own and file.format != ONTOLOGY}
                     for recipe, file, path in chosen:
-                        asked_for = recipe.source in own or path not in known
+                        is_optional = file.format == ONTOLOGY or (recipe.source not in own and path in known)
                         if error := builder.add(recipe, file, path, folder):
-                            if asked_for and file.format != ONTOLOGY:
+                            if not is_optional:
                                 raise error
                             left_out.append(f"{recipe.source}: {error.message}: left out")
                         step.advance()

@@ -162,9 +162,9 @@ class _Download:
         """The address where a permanent one leads: a place in the same network, and of the same scheme."""
         with suppress(ValueError):
             to = urljoin(url, location)
-            asked, parts = urlsplit(self._file.url), urlsplit(to)
-            is_same = parts.hostname == asked.hostname
-            if parts.scheme == asked.scheme and not parts.username and (is_same or _is_public(parts.hostname)):
+            named, parts = urlsplit(self._file.url), urlsplit(to)
+            is_same = parts.hostname == named.hostname
+            if parts.scheme == named.scheme and not parts.username and (is_same or _is_public(parts.hostname)):
                 return to
         raise SourceRefused(
             f"{self._file.url} leads to {location[:200]!r}", "get the file by hand, and put it into the folder"
