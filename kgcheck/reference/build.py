@@ -75,7 +75,7 @@ def build_snapshot(
             raise UnknownName("source", source, [recipe.source for recipe in recipes])
     if not chosen:
         raise InputMissing(
-            f"no recipe knows any file under {folder}",
+            left_out[0] if left_out else f"no recipe knows any file under {folder}",
             f"the recipes of {schema.folder} name them: its reference/*.toml, and references in graph.toml",
         )
     for recipe, file, _ in chosen:
@@ -100,6 +100,8 @@ def build_snapshot(
                                 raise error
                             left_out.append(f"{recipe.source}: {error.message}: left out")
                         step.advance()
+                if builder.is_empty:
+                    raise InputFormat(left_out[0], "get the file again, or another one")
                 builder.finish(recipes)
             _read_back(partial)
     except duckdb.OutOfMemoryException as error:
@@ -187,6 +189,11 @@ class _Builder:
             self._writer.take_back(before)
             return error
         return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether there is nothing yet."""
+        return self._writer.next_release == 1
 
     def _add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
         check_file(path, whole_lines=file.whole_lines and file.format != "facts")

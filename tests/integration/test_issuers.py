@@ -229,6 +229,15 @@ def test_a_part_of_an_ontology_is_not_taken_for_it(before: str, after: str, why:
     assert why in built.err
 
 
+@pytest.mark.parametrize("name", ["zzo/subsets/zzo_slim", "zzo-slim"])
+def test_of_a_part_alone_no_snapshot_is_made(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "sources", "part.obo", OBO.replace("ontology: zzo\n", f"ontology: {name}\n"))
+
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
+
+    assert (built.code, "part.obo" in built.err, (tmp_path / "reference.duckdb").exists()) == (2, True, False)
+
+
 @pytest.mark.parametrize("name", ["zzo/zzo-basic.obo", "zzo/zzo-base", "http://purl.obolibrary.org/obo/zzo.owl"])
 def test_products_of_an_ontology_that_have_all_of_its_terms(name: str, tmp_path: Path) -> None:
     path = write(tmp_path, "a.obo", OBO.replace("ontology: zzo\n", f"ontology: {name}\n"))
