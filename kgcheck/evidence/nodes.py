@@ -4,7 +4,7 @@ The caller adds tasks to the working tables (kgcheck.evidence.working_tables); t
 evidence, and gaps of deciding sources that could not be looked at.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import duckdb
@@ -64,8 +64,16 @@ class EvidenceJoin:
 
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label, or at those of several."""
-        for issued in label.issued:
+        for issued in self._issued(label):
             self._existence(issued, one_of_several=bool(label.authorities))
+
+    def _issued(self, label: Label) -> Iterator[Label]:
+        """The label as each issuer of ids among the tasks has it."""
+        for issued in label.issued:
+            form = literal(issued.id_pattern)
+            among = f"SELECT 1 FROM task WHERE regexp_full_match(head, {form}) LIMIT 1"
+            if not label.authorities or self._db.execute(among).fetchall():
+                yield issued
 
     def _existence(self, label: Label, *, one_of_several: bool) -> None:
         authority = label.authority
@@ -126,7 +134,7 @@ class EvidenceJoin:
         The newest release that states a value speaks. One that is older than what the graph has cannot tell a name that
         came later from a wrong one, unless no release can have it.
         """
-        for issued in label.issued:
+        for issued in self._issued(label):
             source = check.source or issued.authority.source
             within = issued.id_pattern if label.authorities else "(?s).*"
             self._attribute(issued, check.model_copy(update={"source": source}), within)

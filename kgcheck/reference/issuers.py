@@ -1,7 +1,7 @@
 """Issuers of ids: the sources of a snapshot that list the ids of a graph's prefixes."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -79,6 +79,7 @@ def with_issuers(schema: Schema, ids: pa.Table, snapshot: Path) -> tuple[Schema,
         )
 
     notes = [one.note() for one in found.values() if one.authority.is_partial and one.known < one.stated]
+    notes += _other_spellings({prefix for some in prefixes.values() for prefix in some} - found.keys(), snapshot)
     return Schema(**dict(schema) | {"labels": tuple(map(of, schema.labels))}), notes
 
 
@@ -122,6 +123,26 @@ def _issued(ids: pa.Table, snapshot: Path) -> tuple[dict[str, Issued], dict[str,
                 """
             ).fetchall()
     return {row[0]: Issued(*row) for row in rows}, dict(of_labels)
+
+
+def _other_spellings(prefixes: Collection[str], snapshot: Path) -> list[str]:
+    """Notes on prefixes that the snapshot spells otherwise, so that their ids are not looked up."""
+    if not prefixes:
+        return []
+    with closing(connected()) as db:
+        attach_snapshots(db, {"ref": snapshot})
+        with damage_named(snapshot):
+            rows = db.execute(
+                "SELECT DISTINCT split_part(id, ':', 1) AS prefix FROM ref.lifecycle WHERE contains(id, ':')"
+                " AND list_contains($folded, lower(prefix)) ORDER BY prefix",
+                {"folded": [prefix.lower() for prefix in prefixes]},
+            ).fetchall()
+    listed = {prefix.lower(): prefix for (prefix,) in rows}
+    return [
+        f"the snapshot has ids of {listed[prefix.lower()]}, and the graph writes {prefix}: they are not looked up"
+        for prefix in sorted(prefixes)
+        if prefix.lower() in listed
+    ]
 
 
 def _are_bare(prefixes: Iterable[str]) -> str:

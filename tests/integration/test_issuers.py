@@ -269,6 +269,16 @@ def test_an_id_that_another_source_lists_is_not_unknown(tmp_path: Path) -> None:
     assert {f["subject"]["id"] for f in report["findings"] if f["reason"] == "unknown_id"} == {"ZZO:501"}
 
 
+def test_a_prefix_in_another_spelling_is_told(tmp_path: Path) -> None:
+    snapshot(tmp_path, zzo__obo=OBO)
+    graph(tmp_path, STATED | {"zzo:22": "obsolete thing"})
+
+    report, err = audited(tmp_path)
+
+    assert "the snapshot has ids of ZZO, and the graph writes zzo: they are not looked up" in err
+    assert "zzo:22" not in {f["subject"]["id"] for f in report["findings"]}
+
+
 def test_a_release_without_a_date_does_not_refute_what_it_lacks(tmp_path: Path) -> None:
     snapshot(tmp_path, zzo__obo=OBO.replace("data-version: zzo/releases/2026-01-31/zzo.owl\n", "data-version: 245\n"))
     graph(tmp_path, STATED | {"ZZO:999": "made up"})
