@@ -133,12 +133,16 @@ def _choose(
         # What fetch has not finished is no file yet.
         if path.is_file() and ".part" not in path.suffixes
     ]
-    named = {path for _, _, path in chosen}
+    named, having = {path for _, _, path in chosen}, {recipe.source for recipe, _, _ in chosen}
     for path in sorted(folder.rglob("*")):
         if not path.is_file() or path in named or ".part" in path.suffixes:
             continue
         try:
-            if recipe := ontology_recipe(path, recipes):
+            recipe = ontology_recipe(path, recipes)
+            if recipe and recipe.source in having:
+                # It may be a part, and the recipe names whole ones.
+                raise InputFormat(f"{path} is of {recipe.source}, of which there is a file that its recipe names", "")
+            if recipe:
                 chosen.append((recipe, recipe.files[0], path))
         except InputFormat as error:
             left_out.append(f"{error.message}: left out")

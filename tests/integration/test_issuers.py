@@ -343,6 +343,17 @@ def test_an_ontology_that_a_recipe_is_of_is_a_release_of_its_source(tmp_path: Pa
     assert (recipe.source, recipe.files[0].release) == ("do", "2026-01-31")
 
 
+def test_what_a_recipe_names_is_not_ended_by_a_file_that_none_names(tmp_path: Path) -> None:
+    write(tmp_path / "sources", "HumanDO.obo", OBO.replace("zzo", "doid").replace("ZZO", "DOID"))
+    few = HEADER.replace("zzo", "doid").replace("01-31", "02-28") + "\n[Term]\nid: DOID:1\nname: thing 1\n"
+    write(tmp_path / "sources", "few.obo", few)
+
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
+
+    assert (built.code, "few.obo" in built.out) == (0, False)
+    assert "few.obo is of do, of which there is a file that its recipe names: left out" in built.err
+
+
 def test_kinds_before_ids_and_sources_whose_ids_have_no_prefix(tmp_path: Path) -> None:
     facts(tmp_path / "sources", source="uniprot", ids=("P00001",), merged={"P00002": "P00001"})
     snapshot(tmp_path, zzo__obo=OBO)

@@ -45,7 +45,8 @@ def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def releases(real: Path) -> dict[str, SourceRelease]:
     with Snapshot(real, SCHEMA) as snapshot:
-        return {release.file: release for release in snapshot.releases()}
+        # HGNC's file is also read by the recipe that serves graphs whose ids are CURIEs.
+        return {release.file: release for release in snapshot.releases() if release.source != "hgnc_id"}
 
 
 def stanzas(path: Path, prefix: str) -> Iterator[Stanza]:
