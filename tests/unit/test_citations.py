@@ -1,6 +1,6 @@
 """Citations of a manuscript: range, retraction, repetition, order, what cited papers say, and the measures."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -179,14 +179,15 @@ def _grounded(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> LiteratureIndex:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiteratureIndex]:
     documents = [
         Document(
             ids=("doi:10.5555/k",), title="Kinases", abstract="Kinase A binds kinase B in yeast. Cells were grown."
         ),
         Document(ids=("pmid:9",), title="Old", abstract="Kinase A binds kinase B in yeast.", retracted=True),
     ]
-    return LiteratureIndex(build_index(tmp_path_factory.mktemp("cited") / "index", documents))
+    with LiteratureIndex(build_index(tmp_path_factory.mktemp("cited") / "index", documents)) as index:
+        yield index
 
 
 def test_a_sentence_is_read_against_the_paper_that_it_cites(index: LiteratureIndex) -> None:
@@ -228,7 +229,7 @@ SUBJECTS = ("Copper pumps of liver", "Wing veins of flies", "Roots of maize", "S
 def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_path: Path) -> None:
     texts = ["Kinase A binds kinase B in yeast", *SUBJECTS, "Tides move sand along coasts"]
     documents = [Document(ids=(f"doi:10.5555/{n}",), title=text, abstract=f"{text}.") for n, text in enumerate(texts)]
-    index = LiteratureIndex(build_index(tmp_path / "index", documents, WordsModel()), WordsModel())
+    folder = build_index(tmp_path / "index", documents, WordsModel())
     references = [entry(str(n), f"10.5555/{n}") for n in range(len(texts))]
     blocks = [
         cited("Kinase A and kinase B were seen together in yeast [].", "6"),
@@ -239,7 +240,8 @@ def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_
     ]
 
     def found(among: list[CitedWork]) -> list[tuple[int | None, str]]:
-        remarks = CitedPapers(index, TrainedVerifier()).remarks(manuscript(blocks, among))
+        with LiteratureIndex(folder, WordsModel()) as index:
+            remarks = CitedPapers(index, TrainedVerifier()).remarks(manuscript(blocks, among))
         return [(r.sentence, r.stated and r.note) for r in remarks if r.remark is Remark.CITED_UNRELATED]
 
     assert found(references) == [
@@ -247,8 +249,8 @@ def test_a_citation_that_was_moved_is_seen_by_what_the_cited_paper_is_about(tmp_
     ]
     # Of a few papers one is always the nearest.
     assert found([references[0], *references[3:]]) == []
-    plain = LiteratureIndex(build_index(tmp_path / "plain", documents))
-    remarks = CitedPapers(plain, TrainedVerifier()).remarks(manuscript(blocks, references))
+    with LiteratureIndex(build_index(tmp_path / "plain", documents)) as plain:
+        remarks = CitedPapers(plain, TrainedVerifier()).remarks(manuscript(blocks, references))
     assert Remark.CITED_UNRELATED not in {r.remark for r in remarks}
 
 
