@@ -96,7 +96,8 @@ class EvidenceJoin:
         self._lifecycles(topics, label, self._dates.get(label.name, ""))
         if label.site:
             self._sites(label)
-        self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""), guess=one_of_several)
+        older = _MAY_BE_OLDER if one_of_several else _IS_OLDER
+        self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""), older)
         if authority.other:
             self.tables.add_gaps(
                 """
@@ -135,16 +136,16 @@ class EvidenceJoin:
         came later from a wrong one, unless no release can have it.
         """
         for issued in self._issued(label):
-            source = check.source or issued.authority.source
-            within = issued.id_pattern if label.authorities else "(?s).*"
-            self._attribute(issued, check.model_copy(update={"source": source}), within)
+            own = check.model_copy(update={"source": check.source or issued.authority.source})
+            among = f"regexp_full_match(head, {literal(issued.id_pattern)})" if label.authorities else "true"
+            self._attribute(issued, own, among)
 
-    def _attribute(self, label: Label, check: AttributeCheck, within: str) -> None:
+    def _attribute(self, label: Label, check: AttributeCheck, among: str) -> None:
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
         self._db.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task
-            WHERE regexp_full_match(head, {literal(within)});
+            WHERE {among};
             CREATE OR REPLACE TEMP TABLE reference_value AS
             WITH stated AS (
                 SELECT v.*, r.recency, max(r.recency) FILTER (status = 'current') OVER (PARTITION BY v.id) AS newest
@@ -213,7 +214,7 @@ class EvidenceJoin:
                    CASE WHEN too_old THEN $older ELSE reason END AS reason, value, 'fact' AS about,
                    CASE WHEN NOT too_old THEN candidates END AS candidates
             FROM (SELECT s.*, place.release_id, place.record,
-                         coalesce(reason IN ($mismatch, $outdated) AND {_older(guess=check.synonyms)}
+                         coalesce(reason IN ($mismatch, $outdated) AND {_MAY_BE_OLDER if check.synonyms else _IS_OLDER}
                                   AND NOT is_impossible(own, names), false) AS too_old
                   FROM (SELECT a.task, a.value AS own, array_to_string(s.now, ' ') AS names,
                                coalesce({_PLACE.format(of="s.stating")}, s.stating[1]) AS place, {judged}
@@ -346,13 +347,13 @@ class EvidenceJoin:
             {"source": label.authority.source},
         )
 
-    def _silence_of_ids(self, topics: Topics, source: str, dated: str, *, guess: bool) -> None:
+    def _silence_of_ids(self, topics: Topics, source: str, dated: str, older: str) -> None:
         self.tables.set_unseen("SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
         if not self.tables.has("unseen"):
             return
         # An id that a release was asked for by itself, and did not know, is not there.
         requested = "SELECT id AS head_now, max(release_id) AS release_id FROM ref.covered WHERE source = $source"
-        self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated, guess=guess)
+        self._unknown_ids(f"{requested} AND topic = 'entity' GROUP BY id", source, dated, older)
         listing = topics.complete(source, "entity")
         if listing is None:
             add_gaps(self.tables, topics, source, "entity")
@@ -372,10 +373,10 @@ class EvidenceJoin:
             """,
             source,
             dated,
-            guess=guess,
+            older,
         )
 
-    def _unknown_ids(self, unknown: str, source: str, dated: str, *, guess: bool) -> None:
+    def _unknown_ids(self, unknown: str, source: str, dated: str, older: str) -> None:
         """Silence of a release about ids; of a list that is older than the graph, it says nothing of newer ones."""
         self.tables.add_evidence(
             f"""
@@ -386,7 +387,7 @@ class EvidenceJoin:
                    'not in this release' || CASE WHEN too_old THEN {_NEWER} ELSE '' END AS value, 'fact' AS about,
                    CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
             FROM (SELECT u.task, u.head_now, n.release_id, m.intended, is_impossible(u.head, '') AS impossible,
-                         m.intended IS NULL AND NOT impossible AND {_older(guess=guess)} AS too_old
+                         m.intended IS NULL AND NOT impossible AND {older} AS too_old
                   FROM unseen u JOIN ({unknown}) n USING (head_now) JOIN ref.release r ON r.id = n.release_id
                   LEFT JOIN intended_id m ON m.id = u.head)
             """,
@@ -395,11 +396,9 @@ class EvidenceJoin:
         self.tables.drop_unseen("FROM evidence")
 
 
-def _older(*, guess: bool) -> str:
-    """SQL for a release that is older than the graph; in doubt, one without a date is."""
-    undated = " OR NOT regexp_matches(coalesce(r.released, ''), '^[0-9]{4}')" if guess else ""
-    return f"(is_older(r.released, $dated){undated})"
-
+_IS_OLDER = "is_older(r.released, $dated)"
+_MAY_BE_OLDER = f"({_IS_OLDER} OR NOT regexp_matches(coalesce(r.released, ''), '^[0-9]{{4}}'))"
+"""SQL for whether release r is older than the graph; or may be, for it has no date."""
 
 _NEWER = "', and the graph is of ' || $dated"
 

@@ -53,7 +53,10 @@ from kgcheck.standards.bioregistry import registry
 _ROWS = 100_000
 _SHOWN = 5
 _NAMESPACES = """SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
-    WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') GROUP BY ALL ORDER BY n DESC, prefix"""
+    WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') AND NOT regexp_full_match(id, {without})
+    GROUP BY ALL ORDER BY n DESC, prefix"""
+"""SQL for the prefixes of ids that have not some form, with their number."""
+
 _OWNER = f"coalesce({', '.join(f'properties[{literal(name)}]' for name in OWNERS)})"
 _MOST_PARTS = 200
 _RELATIONS = ("w.relation", "e.relation", "r.plain")
@@ -172,14 +175,7 @@ class DraftedStore:
     def unlooked(self) -> list[str]:
         """Say how many edges and which ids no source was asked about, and how ontologies that list some are had."""
         forms = {one.pattern for label in self.schema.labels for one in label.authorities if one.pattern}
-        issued = literal("|".join(sorted(forms)))
-        rows = self._db.execute(
-            f"""
-            SELECT split_part(id, ':', 1) AS prefix, count(*) AS n FROM label_by_id
-            WHERE regexp_matches(id, '^[A-Za-z][A-Za-z0-9_.-]*:[^/]') AND NOT regexp_full_match(id, {issued})
-            GROUP BY ALL ORDER BY n DESC, prefix
-            """
-        ).fetchall()
+        rows = self._db.execute(_NAMESPACES.format(without=literal("|".join(sorted(forms))))).fetchall()
         ids = f", nor whether the ids exist ({', '.join(f'{prefix} {n:,}' for prefix, n in rows[:5])}" if rows else ""
         more = f"{ids}{', ...' if len(rows) > 5 else ''})" if ids else ""
         edges = self.counts().total_edges
@@ -249,7 +245,7 @@ class DraftedStore:
         """See StatingStore."""
         sources = f"SELECT {_OWNER} AS source, count(*) AS n FROM edge GROUP BY ALL ORDER BY n DESC, source"
         found: dict[str, int] = {}
-        for part, select in (("source", sources), ("namespace", _NAMESPACES)):
+        for part, select in (("source", sources), ("namespace", _NAMESPACES.format(without="''"))):
             rows = self._db.execute(f"{select} LIMIT {_MOST_PARTS + 1}").fetchall()
             # Of very many, some would come and go with the limit.
             found |= {f"{part} {name or '(none)'}": n for name, n in rows} if len(rows) <= _MOST_PARTS else {}

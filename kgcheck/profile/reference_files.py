@@ -43,7 +43,9 @@ class ReferenceFile(Value):
     format: Literal["tsv", "lines", "obo", "uniprot_flat", "uniprot_jsonl", "facts", "ontology"]
     url: str = Field(default="", description="where the provider has it, for kgcheck reference fetch")
     save_as: str = Field(default="", description="its name here; by default the last part of the address")
-    is_permanent: bool = Field(default=False, description="the address leads on to where the file is today")
+    is_permanent: bool = Field(
+        default=False, description="the address is a permanent one (PURL), which redirects to where the file is today"
+    )
     md5_url: str = Field(default="", description="where the provider lists MD5 sums")
     release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""

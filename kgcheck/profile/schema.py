@@ -96,6 +96,13 @@ class Label(Value):
             raise ValueError(f"an id has no group {sorted(unknown)[0]!r}: it may have {', '.join(sorted(ID_GROUPS))}")
         return pattern
 
+    @field_validator("authorities")
+    @classmethod
+    def _have_patterns(cls, authorities: tuple[Authority, ...]) -> tuple[Authority, ...]:
+        for authority in authorities:
+            cls._is_pattern(authority.pattern or "")
+        return authorities
+
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The parts that the form of an id names, see ID_GROUPS, each at the place of its number less 1."""

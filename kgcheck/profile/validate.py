@@ -101,14 +101,11 @@ def _examples(schema: Schema) -> Iterator[FileMistake]:
 
 
 def _undecided(schema: Schema, sources: set[str]) -> Iterator[str]:
-    if free := [label.name for label in schema.labels if not label.authority.source]:
+    if free := [label.name for label in schema.labels if not label.sources]:
         yield f"existence is not checked, for they have no authority: {', '.join(free)}"
     if free := [str(p) for p in schema.relations if not p.checks]:
         yield f"no source decides these edges, whose structure is checked: {'; '.join(free)}"
-    wanted = {label.authority.source for label in schema.labels if label.authority.source}
-    wanted |= {check.source for label in schema.labels for check in label.attributes.values()}
-    wanted |= {check.source for pattern in schema.relations for check in pattern.checks}
-    if unread := sorted(wanted - sources):
+    if unread := sorted(schema.sources - sources):
         yield f"no recipe reads files of these sources; only tables of facts can state them: {', '.join(unread)}"
 
 

@@ -16,7 +16,7 @@ from kgcheck.quoting import literal
 from kgcheck.reference.snapshot import attach_snapshots, damage_named
 from kgcheck.standards.bioregistry import registry
 
-NAME = "name"
+_NAME = "name"
 """Property that holds what a node is called, and attribute of sources that do."""
 
 _ENOUGH = 0.9
@@ -28,7 +28,6 @@ _BARE = {
     "reactome": ("reactome", "R-[A-Z0-9-]+"),
 }
 """By source whose own ids have no prefix, their prefix in the Bioregistry and their form."""
-
 
 _KIND = "(?:[A-Za-z][A-Za-z0-9 _-]*::)?"
 """Expression of the kind that ids of Hetionet and graphs like it have before the CURIE."""
@@ -72,7 +71,7 @@ def with_issuers(schema: Schema, ids: pa.Table, snapshot: Path) -> tuple[Schema,
         if label.sources:
             return label
         authorities = tuple(found[p].authority for p in prefixes.get(label.name, ()) if p in found)
-        named = {NAME: AttributeCheck(reference=NAME, synonyms=True)} if NAME in label.properties else {}
+        named = {_NAME: AttributeCheck(reference=_NAME, synonyms=True)} if _NAME in label.properties else {}
         return Label(
             **dict(label)
             | {"authorities": authorities, "attributes": (named if authorities else {}) | label.attributes}

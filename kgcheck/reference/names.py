@@ -51,14 +51,14 @@ class SnapshotNames:
         return tuple(n for n in self._names(found) if n.casefold() not in known)
 
     def issued(self, ref: Ref) -> bool:
-        """Tell whether the authority of a label issues an id, or did once; a name of something else is none."""
+        """Tell whether an authority of a label issues an id, or did once; a name of something else is none."""
         label = self._schema.label(ref.label)
         known = self._rows(
             "SELECT id FROM ref.lifecycle WHERE list_contains($sources, source) AND list_contains($ids, id) "
             "AND list_contains($states, state)",
             {
-                "sources": [source for source in (label.authority.source, label.authority.other) if source],
-                "ids": [ref.id, label.base_id(ref.id)],
+                "sources": sorted(label.sources),
+                "ids": [ref.id, *(one.base_id(ref.id) for one in label.issued)],
                 "states": [state.value for state in State if state is not State.ALIAS],
             },
         )
