@@ -61,7 +61,7 @@ class ReferenceFile(Value):
     comment: str = Field(default="", description="a line that begins so says nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[RowSelect, ...] = ()
-    prefix: str = Field(default="", description="obo: only terms with this prefix")
+    prefix: str = Field(default="", description="obo: only terms with this prefix; ontology: the same, in any case")
     parents: tuple[str, ...] = Field(default=("is_a",), description="obo: relations that make a parent")
     successor_xref: str | None = Field(default=None, description="obo: cross-reference that names a replacement")
     xrefs: tuple[str, ...] = Field(default=(), description="obo: databases whose cross-references are kept")

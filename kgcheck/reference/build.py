@@ -8,7 +8,16 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.duck import confine, connected, limits
-from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, KgcheckError, SnapshotError, UnknownName
+from kgcheck.errors import (
+    ConfigurationError,
+    InputError,
+    InputFormat,
+    InputMissing,
+    KgcheckError,
+    MissingExtra,
+    SnapshotError,
+    UnknownName,
+)
 from kgcheck.inputs import refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.profile.patterns import found_groups
@@ -138,14 +147,16 @@ def _choose(
         if not path.is_file() or path in named or ".part" in path.suffixes:
             continue
         try:
+            refuse_outside(folder, path)
             recipe = ontology_recipe(path, recipes)
-            if recipe and recipe.source in having:
-                # It may be a part, and the recipe names whole ones.
-                raise InputFormat(f"{path} is of {recipe.source}, of which there is a file that its recipe names", "")
-            if recipe:
-                chosen.append((recipe, recipe.files[0], path))
-        except InputFormat as error:
+        except InputError as error:
             left_out.append(f"{error.message}: left out")
+            continue
+        if recipe and recipe.source in having:
+            # It may be a part, and the recipe names whole ones.
+            left_out.append(f"{path} is of {recipe.source}, of which there is a file that its recipe names: left out")
+        elif recipe:
+            chosen.append((recipe, recipe.files[0], path))
     for _, file, path in chosen:
         for read in _read_with(file, path):
             refuse_outside(folder, read)
@@ -184,12 +195,12 @@ class _Builder:
         self._releases = releases
         self._writer = SnapshotWriter(db, schema)
 
-    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> InputFormat | None:
+    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> KgcheckError | None:
         """Add a file; return why nothing of it was added, if it does not fit."""
         before = self._writer.next_release
         try:
             self._add(recipe, file, path, folder)
-        except InputFormat as error:
+        except (InputError, MissingExtra) as error:
             self._writer.take_back(before)
             return error
         return None
@@ -210,7 +221,7 @@ class _Builder:
         if file.format == ONTOLOGY:
             stated = self._stated(recipe, file, file.released)
             release_id = self._add_release(recipe, file, path, folder, stated, file.released)
-            for rows in read_ontology(path, self._settings):
+            for rows in read_ontology(path, file.prefix.removesuffix(":"), self._settings):
                 self._add_parsed(recipe, file, release_id, rows)
             self._refuse_bad_rows(release_id, path)
             return

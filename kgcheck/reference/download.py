@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -104,12 +105,19 @@ def _wanted(recipes: Iterable[ReferenceRecipe], sources: Sequence[str]) -> list[
 
 
 def _is_public(host: str | None) -> bool:
-    """Tell whether a host is none of this machine or its network, by its name or number."""
-    if not host or "." not in host.strip("."):
+    """Tell whether a host is none of this machine or its network, in whatever form its address is written.
+
+    The system reads it, as it will when it connects. One that it does not know is left to a proxy, if it has a name of
+    the public.
+    """
+    name = (host or "").rstrip(".")
+    if "." not in name and ":" not in name:
         return False
-    with suppress(ValueError):
-        return ip_address(host).is_global
-    return not host.endswith((".localhost", ".local", ".internal"))
+    try:
+        found = socket.getaddrinfo(name, None)
+    except (OSError, UnicodeError):
+        return not name.endswith((".localhost", ".local", ".internal")) and not name[-1].isdigit()
+    return all(ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found)
 
 
 class _Download:

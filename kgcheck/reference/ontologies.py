@@ -145,10 +145,10 @@ def ontology_recipe(path: Path, known: Iterable[ReferenceRecipe]) -> ReferenceRe
         released=header.released,
         topics={"entity": True, "value": True},
         whole_lines=header.is_of_lines,
+        prefix=f"{header.name}:",
     )
-    prefix = f"{header.name}:".casefold()
     for recipe in known:
-        if any(header.name == recipe.source or prefix == f.prefix.casefold() for f in recipe.files):
+        if any(header.name == recipe.source or file.prefix == f.prefix.lower() for f in recipe.files):
             return recipe.model_copy(update={"files": (file,)})
     return ReferenceRecipe(
         source=header.name,
@@ -168,10 +168,8 @@ def ontology_file(name: str) -> ReferenceFile | None:
     return ReferenceFile(glob=plain, format=FORMAT, url=known.ontology, save_as=plain, is_permanent=True)
 
 
-def read_ontology(path: Path, settings: Settings) -> Iterator[Rows]:
-    """Terms of an ontology with its own prefix: current ones, obsolete ones with what replaced them, secondary ids."""
-    header = OntologyHeader.of(path)
-    name = header.name if header else ""
+def read_ontology(path: Path, name: str, settings: Settings) -> Iterator[Rows]:
+    """Terms of an ontology with the prefix that is its name: current and obsolete ones, with all that replaced them."""
     with working_database(settings) as db, temporary_folder() as scratch:
         read_files([path], db, scratch, NoProgress())
         prefix = _own_prefix(db, name)
@@ -188,7 +186,7 @@ def _own_prefix(db: duckdb.DuckDBPyConnection, name: str) -> str:
     """The prefix that is the ontology's name, as most of its terms spell it; a prefix of others may not be whole."""
     rows = db.execute(
         "SELECT split_part(id, ':', 1) AS prefix FROM node WHERE lower(prefix) = ? GROUP BY 1 ORDER BY count(*) DESC",
-        [name.lower()],
+        [name],
     ).fetchall()
     return str(rows[0][0]) if rows else ""
 

@@ -4,10 +4,14 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
+from ipaddress import IPv4Address, ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgcheck.errors import UnknownName
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe
@@ -301,6 +305,39 @@ def test_an_address_that_leads_astray_is_not_followed(to: str, ontology: Provide
     assert "leads to" in done.failure or "moved" in done.failure
     assert len(ontology.server.calls) <= 6
     assert not (ontology.folder / "data.dat").exists()
+
+
+def spellings(address: IPv4Address) -> list[str]:
+    """Forms in which the system reads an IPv4 address."""
+    parts, number = address.packed, int(address)
+    last = int.from_bytes(parts[1:], "big"), int.from_bytes(parts[2:], "big")
+    return [
+        str(address),
+        f"{address}.",
+        ".".join(map(hex, parts)),
+        ".".join(f"0{part:o}" for part in parts),
+        f"{parts[0]}.{last[0]}",
+        f"{parts[0]}.{parts[1]}.{last[1]}",
+        f"{number}",
+        hex(number),
+        f"0{number:o}",
+        f"[::ffff:{address}]",
+    ]
+
+
+@given(
+    st.sampled_from(["127.0.0.0/8", "10.0.0.0/8", "192.168.0.0/16", "172.16.0.0/12", "169.254.0.0/16", "0.0.0.0/8"]),
+    st.integers(0, 2**32),
+)
+def test_no_form_of_a_private_address_is_public(network: str, number: int) -> None:
+    within = ip_network(network)
+    address = IPv4Address(int(within.network_address) + number % within.num_addresses)
+
+    assert [one for one in spellings(address) if fetch._is_public(urlsplit(f"https://{one}/x").hostname)] == []
+
+
+def test_public_addresses_are_public() -> None:
+    assert [one for one in spellings(IPv4Address("8.8.8.8"))[:6] if not fetch._is_public(one.strip("[]"))] == []
 
 
 def test_an_ontology_is_known_by_its_prefix_in_any_spelling() -> None:

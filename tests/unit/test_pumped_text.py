@@ -21,7 +21,7 @@ LIMIT = 0.25
 TIMES = 5
 """Measurements of which the least counts: other programs disturb one of a few milliseconds on a busy machine."""
 
-READS_TEXT = ("literature", "grounding", "providers", "llm", "redact", "visible", "protocols.reports")
+READS_TEXT = ("literature", "grounding", "providers", "llm", "redact", "visible", "protocols.reports", "reference")
 """What reads text from outside."""
 
 _QUESTIONS = "kgcheck.questions"
