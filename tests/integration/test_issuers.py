@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
+import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgcheck import Workspace
+from kgcheck.errors import KgcheckError
 from kgcheck.profile.reference_files import load_reference_recipes
 from kgcheck.profile.schema import load_schema
+from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.ontologies import OntologyHeader, ontology_recipe
+from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
+from tests.support.facts import Facts
 
 HEADER = """format-version: 1.2
 data-version: zzo/releases/2026-01-31/zzo.owl
@@ -127,23 +136,6 @@ def snapshot(tmp_path: Path, **files: str | bytes) -> Path:
     built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
     assert built.code == 0, built.err
     return tmp_path / "reference.duckdb"
-
-
-def facts(folder: Path, source: str, ids: tuple[str, ...], merged: dict[str, str] | None = None) -> None:
-    """Write a list of ids as a facts folder."""
-    rows = [f"{source}\t1\t{id_}\t\tcurrent\t{id_}\t\t\t\t{id_}\n" for id_ in ids]
-    rows += [f"{source}\t1\t{id_}\t\tmerged\tB\t{now}\t\t\t{id_}\n" for id_, now in (merged or {}).items()]
-    texts = {
-        "releases": "source\trelease\treleased\tname\tlicence\turl_template\tcoverage\n"
-        f"{source}\t1\t2026-01-28\t{source}\tCC BY 4.0\thttps://x.test/{{record}}\tlisted\n",
-        "entity": "source\trelease\tid\tnamespace\tstate\tname\tsuccessors\tcandidates\tdetail\trecord\n"
-        + "".join(rows),
-        "value": "source\trelease\tid\tattribute\tvalue\tstatus\trecord\n",
-        "link": "source\trelease\trelation\thead\ttail\tscore\tnegated\trecord\n",
-        "covered": "source\trelease\trelation\tid\n",
-    }
-    for name, text in texts.items():
-        write(folder, f"{name}.tsv", text)
 
 
 def audited(tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
@@ -260,7 +252,9 @@ def test_a_newer_part_under_the_same_name_does_not_end_the_others(tmp_path: Path
 
 
 def test_an_id_that_another_source_lists_is_not_unknown(tmp_path: Path) -> None:
-    facts(tmp_path / "sources", source="more", ids=("ZZO:500", "ZZO:1"))
+    facts = Facts()
+    facts.release("more").entities("", "ZZO:500", "ZZO:1")
+    facts.write(tmp_path / "sources")
     snapshot(tmp_path, a__obo=OBO)
     graph(tmp_path, STATED | {"ZZO:500": "of another list", "ZZO:501": "of none"})
 
@@ -355,7 +349,9 @@ def test_what_a_recipe_names_is_not_ended_by_a_file_that_none_names(tmp_path: Pa
 
 
 def test_kinds_before_ids_and_sources_whose_ids_have_no_prefix(tmp_path: Path) -> None:
-    facts(tmp_path / "sources", source="uniprot", ids=("P00001",), merged={"P00002": "P00001"})
+    facts = Facts()
+    facts.release("uniprot").entity("P00001").entity("P00002", state="merged", now=["P00001"])
+    facts.write(tmp_path / "sources")
     snapshot(tmp_path, zzo__obo=OBO)
     ids = {
         "UniProtKB:P00001": "A",
@@ -419,6 +415,120 @@ def test_genes_of_ncbi_and_drugs(tmp_path: Path) -> None:
         ("DRUGBANK:DB90009", "id_secondary", "refuted"),
     }
     assert "drugbank knows 2 of 3 ids of DRUGBANK" in err
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_opened(tmp_path: Path) -> None:
+    outside = write(tmp_path, "secret.obo", OBO)
+    write(tmp_path / "sources", "yyo.obo", OBO.replace("zzo", "yyo").replace("ZZO", "YYO"))
+    (tmp_path / "sources/zzo.obo").symlink_to(outside)
+    os.mkfifo(tmp_path / "sources/pipe.obo")
+
+    built = kgcheck("reference", "build", "sources", "--out", "reference.duckdb", cwd=tmp_path)
+
+    assert (built.code, "yyo" in built.out, "zzo" in built.out) == (0, True, False)
+    assert "zzo.obo leads out of sources: left out" in built.err
+
+
+def test_of_what_an_extra_would_read_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)
+    write(tmp_path / "sources", "zzo.owl", OWL)
+    snapshot(tmp_path, yyo__obo=OBO.replace("zzo", "yyo").replace("ZZO", "YYO"))
+
+    again = kgcheck("reference", "build", "sources", "--out", "again.duckdb", cwd=tmp_path)
+
+    assert "zzo:" in again.err
+    assert "left out" in again.err
+
+
+@pytest.mark.parametrize(
+    ("authorities", "told"),
+    [
+        ('[{ source = "zzo", pattern = "(" }]', "is no regular expression"),
+        ('[{ source = "zzo", pattern = "(?P<odd>a)" }]', "an id has no group 'odd'"),
+        ('[{ source = "zzo" }]', "needs a source and the pattern"),
+        ('[{ pattern = "a" }]', "needs a source and the pattern"),
+    ],
+)
+def test_authorities_of_a_profile_are_checked_as_it_is_read(authorities: str, told: str, tmp_path: Path) -> None:
+    graph(tmp_path, STATED)
+    assert kgcheck("profile", "init", "nodes.tsv", "--out", "mine", cwd=tmp_path).code == 0
+    path = tmp_path / "mine/graph.toml"
+    text = path.read_text(encoding="utf-8").replace("[[labels]]", f"[[labels]]\nauthorities = {authorities}", 1)
+    path.write_text(text, encoding="utf-8")
+
+    said = kgcheck("audit", "nodes.tsv", "--profile", "./mine", cwd=tmp_path)
+
+    assert (said.code, told in said.err) == (2, True), said.err
+
+
+def test_a_profile_with_several_authorities_is_valid(tmp_path: Path) -> None:
+    graph(tmp_path, STATED)
+    assert kgcheck("profile", "init", "nodes.tsv", "--out", "mine", cwd=tmp_path).code == 0
+    path = tmp_path / "mine/graph.toml"
+    stated = '[[labels]]\nauthorities = [{ source = "zzo", pattern = "ZZO:.+" }]'
+    path.write_text(path.read_text(encoding="utf-8").replace("[[labels]]", stated, 1), encoding="utf-8")
+
+    said = kgcheck("profile", "validate", "./mine", cwd=tmp_path)
+
+    assert said.code == 0, said.err
+    assert "they have no authority" not in said.out + said.err
+    assert "no recipe reads files of these sources; only tables of facts can state them: zzo" in said.out + said.err
+
+
+TERM = re.compile(r"\n\[Term\]\n(?:[^\n]+\n)+")
+
+
+def damaged(text: str, kind: str, number: int) -> str:
+    """An ontology as it may come: cut, without some terms, undated, of another day, or under another name."""
+    terms = TERM.findall(text)
+    few = "".join(term for n, term in enumerate(terms) if n % 7 != number % 7)
+    match kind:
+        case "cut":
+            return text[: len(text) - 1 - number % (len(text) // 2)]
+        case "cut at a line":
+            return "\n".join(text.split("\n")[: -1 - number % 60]) + "\n"
+        case "without terms":
+            return HEADER + few
+        case "few terms":
+            return HEADER + "".join(terms[: 1 + number % 5])
+        case "undated":
+            return re.sub(r"data-version: .*\n", "", HEADER) + few
+        case "another day":
+            return HEADER.replace("2026-01-31", f"20{10 + number % 30:02}-06-01") + few
+        case "another name":
+            return (
+                HEADER.replace("ontology: zzo", ("ontology: yyo", "ontology: zzo-x", "ontology: zzo/x")[number % 3])
+                + few
+            )
+        case "names exchanged with synonyms":
+            return re.sub(r"name: (thing \d+)\n", r'name: other \1\nsynonym: "\1" EXACT []\n', text)
+        case _:
+            return text
+
+
+KINDS = (
+    *("cut", "cut at a line", "without terms", "few terms", "undated", "another day", "another name"),
+    *("names exchanged with synonyms", "whole"),
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 10**6)), min_size=1, max_size=3), st.booleans())
+def test_nothing_that_is_true_is_refuted_by_a_damaged_reference(damages: list[tuple[str, int]], packed: bool) -> None:
+    """The graph has what the whole ontology of its day states: references that lack some of it contradict nothing."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for n, (kind, number) in enumerate(damages):
+            data = damaged(HEADER + TERMS, kind, number).encode()
+            write(folder / "sources", f"{n}.obo" + ".gz" * packed, gzip.compress(data) if packed else data)
+        graph(folder, {f"ZZO:{n}": f"thing {n}" for n in range(1, 21)})
+        with suppress(KgcheckError):
+            build_snapshot(folder / "sources", folder / "reference.duckdb", load_schema(), Settings())
+            store = f"files:{folder / 'nodes.tsv'}"
+            with Workspace(store=store, reference=folder / "reference.duckdb", ledger=folder / "l.sqlite") as workspace:
+                found = workspace.audit(types=["existence", "attribute"]).findings
+                assert [(f.task.subject.id, f.verdict.reason) for f in found if f.verdict.outcome == "refuted"] == []
 
 
 def test_nothing_but_structure_is_looked_at_where_the_snapshot_knows_no_id(tmp_path: Path) -> None:
