@@ -178,6 +178,14 @@ class Context(Closing):
         graph = self.graph
         return graph if isinstance(graph, DraftedStore) else None
 
+    def graph_date(self, stated: str | None = None) -> str | None:
+        """The day of which the graph is, where it is stated, or that of a graph that was read without a load.
+
+        An id that came after a release, and before that day, may be one that the release does not know.
+        """
+        store = self.drafted_store if self.schema.sources else None
+        return stated or (store.day() if store else None)
+
     def recognised(self) -> list[str]:
         """Describe in lines what was recognised in a graph without a profile, and what was left out."""
         return store.files.lines() if (store := self.drafted_store) else []

@@ -25,7 +25,7 @@ class AuditedRun(NamedTuple):
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
     papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
-    if store := context.drafted_store:
+    if context.drafted_store:
         types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
         if not types:
             raise UsageError(
@@ -33,9 +33,7 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
                 "leave out --type; name a snapshot that lists its ids (--reference), or write a profile that names "
                 "sources: kgcheck profile init (docs/forms.md)",
             )
-        # An id that came after a release, and before the files, may be one that the release does not know.
-        dated = scope.graph_date or (store.day() if context.schema.sources else None)
-        scope = scope.model_copy(update={"types": types, "graph_date": dated})
+        scope = scope.model_copy(update={"types": types, "graph_date": context.graph_date(scope.graph_date)})
     return AuditOptions(**dict(scope.scope), live=context.live, literature=papers, pins=pins)
 
 

@@ -98,7 +98,7 @@ def check(
     wanted = options or CheckOptions()
     settings, schema, reference, graph = context.settings, context.schema, context.reference, context.graph
     started, name = clock.now(), run_id or new_run_id()
-    dates = graph_dates(graph.meta(), schema, wanted.graph_date)
+    dates = graph_dates(graph.meta(), schema, context.graph_date(wanted.graph_date))
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,

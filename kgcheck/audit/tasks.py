@@ -23,7 +23,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
-from kgcheck.reference.ids_sql import base
+from kgcheck.reference.ids_sql import is_asked
 
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
@@ -174,7 +174,7 @@ class TaskSelection:
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
-        ids = f"{self._copy.nodes(label)} WHERE {_is_known(label)}"
+        ids = f"{self._copy.nodes(label)} WHERE {is_asked(label, 'id')}"
         return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {ids}"
 
     def _attribute_tasks(self, label: Label, attribute: str) -> str:
@@ -187,7 +187,7 @@ class TaskSelection:
         # Nodes that share an id are one task; which of their values is checked must not change from run to run.
         return f"""
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
-        WHERE ({_is_known(label, label.attributes[attribute].reference)}) {stated}
+        WHERE ({is_asked(label, "id", label.attributes[attribute].reference)}) {stated}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
     def _missing_edges(self, pattern: Pattern) -> str:
@@ -241,21 +241,3 @@ class TaskSelection:
             {"wanted": wanted},
         ).fetchall()
         return [row[0] for row in rows]
-
-
-def _is_known(label: Label, attribute: str = "") -> str:
-    """SQL for the ids about which, or about an attribute of which, an issuer may be asked."""
-    return " OR ".join(_is_known_to(one, attribute) for one in label.issued) if label.authorities else "true"
-
-
-def _is_known_to(label: Label, attribute: str) -> str:
-    form = f"regexp_full_match(id, {literal(label.id_pattern)})"
-    source, known = literal(label.authority.source), base(label, "id")
-    if attribute:
-        stated = f"SELECT id FROM ref.value WHERE source = {source} AND attribute = {literal(attribute)}"
-        return f"{form} AND {known} IN ({stated})"
-    own = f"{known} IN (SELECT id FROM ref.lifecycle WHERE source = {source}"
-    if label.authority.is_partial:
-        return f"{form} AND {own} AND state <> 'dropped')"
-    # What another source lists is there, though this one lacks it.
-    return f"{form} AND ({own}) OR {known} NOT IN (SELECT id FROM ref.lifecycle))"

@@ -23,6 +23,7 @@ from kgcheck.reference.ids_sql import (
     REPLACEMENTS,
     base,
     filed_elsewhere,
+    is_asked_of,
     join_of_other_label,
     part_of_id,
     sequence,
@@ -64,23 +65,25 @@ class EvidenceJoin:
 
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label, or at those of several."""
-        for issued in self._issued(label):
-            self._existence(issued, one_of_several=bool(label.authorities))
+        for issued, among in self._asked(label):
+            self._existence(issued, among, one_of_several=bool(label.authorities))
 
-    def _issued(self, label: Label) -> Iterator[Label]:
-        """The label as each issuer of ids among the tasks has it."""
+    def _asked(self, label: Label, attribute: str = "") -> Iterator[tuple[Label, str]]:
+        """The label as each issuer of ids among the tasks has it, with SQL for the tasks about which it is asked."""
+        if not label.authorities:
+            yield label, "true"
+            return
         for issued in label.issued:
-            form = literal(issued.id_pattern)
-            among = f"SELECT 1 FROM task WHERE regexp_full_match(head, {form}) LIMIT 1"
-            if not label.authorities or self._db.execute(among).fetchall():
-                yield issued
+            among = is_asked_of(issued, "head", attribute)
+            if self._db.execute(f"SELECT 1 FROM task WHERE {among} LIMIT 1").fetchall():
+                yield issued, among
 
-    def _existence(self, label: Label, *, one_of_several: bool) -> None:
+    def _existence(self, label: Label, among: str, *, one_of_several: bool) -> None:
         authority = label.authority
         topics = Topics(self._db)
         # What is no id of one of several issuers is one of another.
         odd = "false" if one_of_several else malformed(label, "head")
-        odd += f" OR {unlisted(topics, label, 'head')}"
+        odd += f" OR ({unlisted(topics, label, 'head')} AND ({among}))"
         if self._db.execute(f"SELECT 1 FROM task WHERE {odd} LIMIT 1").fetchall():
             find_intended_ids(self.tables, topics, label, f"SELECT head AS id FROM task WHERE {odd}")
             if not one_of_several:
@@ -89,7 +92,7 @@ class EvidenceJoin:
             f"""
             CREATE OR REPLACE TEMP TABLE node_key AS
             SELECT task, head, {base(label, "head")} AS base, {sequence(label, "head")} AS sequence FROM task
-            WHERE regexp_full_match(head, $pattern) AND regexp_full_match(head, $issued)
+            WHERE regexp_full_match(head, $pattern) AND regexp_full_match(head, $issued) AND ({among})
             """,
             {"pattern": label.id_pattern, "issued": authority.pattern or ".*"},
         ).fetchall()
@@ -135,9 +138,8 @@ class EvidenceJoin:
         The newest release that states a value speaks. One that is older than what the graph has cannot tell a name that
         came later from a wrong one, unless no release can have it.
         """
-        for issued in self._issued(label):
+        for issued, among in self._asked(label, check.reference):
             own = check.model_copy(update={"source": check.source or issued.authority.source})
-            among = f"regexp_full_match(head, {literal(issued.id_pattern)})" if label.authorities else "true"
             self._attribute(issued, own, among)
 
     def _attribute(self, label: Label, check: AttributeCheck, among: str) -> None:

@@ -64,6 +64,28 @@ def filed_elsewhere(label: Label, alias: str) -> str:
     return f"{alias}.namespace <> {literal(label.authority.namespace)}" if label.authority.namespace else "false"
 
 
+def is_asked(label: Label, column: str, attribute: str = "") -> str:
+    """SQL for whether any issuer of a label's ids is asked about the id in a column, or about an attribute of it."""
+    return " OR ".join(is_asked_of(one, column, attribute) for one in label.issued) if label.authorities else "true"
+
+
+def is_asked_of(label: Label, column: str, attribute: str = "") -> str:
+    """SQL for whether one of several issuers is asked about the id in a column; see Label.issued.
+
+    It is asked about all ids of its form but for those that another source lists, or where it does not list all, about
+    those that it knows; and about an attribute where it states that.
+    """
+    form = f"regexp_full_match({column}, {literal(label.id_pattern)})"
+    source, known = literal(label.authority.source), base(label, column)
+    if attribute:
+        stated = f"SELECT id FROM ref.value WHERE source = {source} AND attribute = {literal(attribute)}"
+        return f"{form} AND {known} IN ({stated})"
+    own = f"{known} IN (SELECT id FROM ref.lifecycle WHERE source = {source}"
+    if label.authority.is_partial:
+        return f"{form} AND {own} AND state <> 'dropped')"
+    return f"{form} AND ({own}) OR {known} NOT IN (SELECT id FROM ref.lifecycle))"
+
+
 def covers_tails(head: Label, tail: Label) -> bool:
     """Tell whether coverage may name the tail: only where no id can be that of a head as well."""
     return head.name != tail.name and tail.name not in head.shares_ids_with and head.name not in tail.shares_ids_with

@@ -190,6 +190,16 @@ def test_an_id_that_a_whole_ontology_lacks_is_told_and_one_that_may_be_newer_is_
     ]
     unknown = [f for f in then["findings"] if f["subject"]["id"] == "ZZO:999"]
     assert [f["outcome"] for f in unknown] == ["refuted"]
+    # A single check ends as the audit does.
+    with Workspace(store=f"files:{tmp_path / 'nodes.tsv'}", reference=tmp_path / "reference.duckdb") as workspace:
+        checked = [
+            workspace.check("existence biolink:Disease ZZO:999", keep=False, graph_date=date).finding.verdict
+            for date in (None, "2026-01-01")
+        ]
+    assert [(one.outcome, one.reason) for one in checked] == [
+        ("insufficient", "reference_older"),
+        ("refuted", "unknown_id"),
+    ]
 
 
 def test_of_a_source_that_knows_few_of_the_ids_nothing_is_taken_for_missing(tmp_path: Path) -> None:
@@ -271,6 +281,31 @@ def test_a_prefix_in_another_spelling_is_told(tmp_path: Path) -> None:
 
     assert "the snapshot has ids of ZZO, and the graph writes zzo: they are not looked up" in err
     assert "zzo:22" not in {f["subject"]["id"] for f in report["findings"]}
+
+
+def test_a_single_check_asks_no_more_than_an_audit_does(tmp_path: Path) -> None:
+    facts = Facts()
+    facts.release("more").entities("", "ZZO:500", "ZZO:1")
+    facts.release("uniprot").entity("P00001").entity("P00002", state="merged", now=["P00001"])
+    facts.write(tmp_path / "sources")
+    write(tmp_path / "sources", "gene_info", GENES)
+    snapshot(tmp_path, a__obo=OBO)
+    graph(tmp_path, STATED | {"ZZO:500": "of another list", "ZZO:501": "of none", "UniProtKB:P99999": "C"})
+
+    ids = ("ZZO:500", "ZZO:501", "UniProtKB:P99999", "UNKNOWN:1")
+    with Workspace(store=f"files:{tmp_path / 'nodes.tsv'}", reference=tmp_path / "reference.duckdb") as workspace:
+        found = {
+            id_: workspace.check(
+                f"existence biolink:Disease {id_}", keep=False, graph_date="2026-01-01"
+            ).finding.verdict
+            for id_ in ids
+        }
+    assert {id_: one.outcome.value for id_, one in found.items()} == {
+        "ZZO:500": "unavailable",
+        "ZZO:501": "refuted",
+        "UniProtKB:P99999": "unavailable",
+        "UNKNOWN:1": "unavailable",
+    }
 
 
 def test_a_release_without_a_date_does_not_refute_what_it_lacks(tmp_path: Path) -> None:
