@@ -23,7 +23,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
-from kgcheck.reference.ids_sql import is_asked
+from kgcheck.reference.ids_sql import in_scope
 
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
@@ -174,7 +174,7 @@ class TaskSelection:
         label = self._schema.label(unit.label or "")
         if unit.attribute:
             return self._attribute_tasks(label, unit.attribute)
-        ids = f"{self._copy.nodes(label)} WHERE {is_asked(label, 'id')}"
+        ids = f"{self._copy.nodes(label)} WHERE {in_scope(label, 'id')}"
         return f"SELECT DISTINCT id AS head, NULL::VARCHAR AS tail, {NO_VALUE} FROM {ids}"
 
     def _attribute_tasks(self, label: Label, attribute: str) -> str:
@@ -187,7 +187,7 @@ class TaskSelection:
         # Nodes that share an id are one task; which of their values is checked must not change from run to run.
         return f"""
         SELECT id AS head, NULL::VARCHAR AS tail, {value} AS value, {items} AS items FROM {self._copy.nodes(label)}
-        WHERE ({is_asked(label, "id", label.attributes[attribute].reference)}) {stated}
+        WHERE ({in_scope(label, "id", label.attributes[attribute].reference)}) {stated}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
     def _missing_edges(self, pattern: Pattern) -> str:

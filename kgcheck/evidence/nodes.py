@@ -23,7 +23,7 @@ from kgcheck.reference.ids_sql import (
     REPLACEMENTS,
     base,
     filed_elsewhere,
-    is_asked_of,
+    in_scope_of_issuer,
     join_of_other_label,
     part_of_id,
     sequence,
@@ -65,16 +65,16 @@ class EvidenceJoin:
 
     def existence(self, label: Label) -> None:
         """Look every task's id up at the authority of its label, or at those of several."""
-        for issued, among in self._asked(label):
+        for issued, among in self._in_scope(label):
             self._existence(issued, among, one_of_several=bool(label.authorities))
 
-    def _asked(self, label: Label, attribute: str = "") -> Iterator[tuple[Label, str]]:
+    def _in_scope(self, label: Label, attribute: str = "") -> Iterator[tuple[Label, str]]:
         """The label as each issuer of ids among the tasks has it, with SQL for the tasks about which it is asked."""
         if not label.authorities:
             yield label, "true"
             return
         for issued in label.issued:
-            among = is_asked_of(issued, "head", attribute)
+            among = in_scope_of_issuer(issued, "head", attribute)
             if self._db.execute(f"SELECT 1 FROM task WHERE {among} LIMIT 1").fetchall():
                 yield issued, among
 
@@ -138,7 +138,7 @@ class EvidenceJoin:
         The newest release that states a value speaks. One that is older than what the graph has cannot tell a name that
         came later from a wrong one, unless no release can have it.
         """
-        for issued, among in self._asked(label, check.reference):
+        for issued, among in self._in_scope(label, check.reference):
             own = check.model_copy(update={"source": check.source or issued.authority.source})
             self._attribute(issued, own, among)
 

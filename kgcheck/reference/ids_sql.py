@@ -64,12 +64,14 @@ def filed_elsewhere(label: Label, alias: str) -> str:
     return f"{alias}.namespace <> {literal(label.authority.namespace)}" if label.authority.namespace else "false"
 
 
-def is_asked(label: Label, column: str, attribute: str = "") -> str:
+def in_scope(label: Label, column: str, attribute: str = "") -> str:
     """SQL for whether any issuer of a label's ids is asked about the id in a column, or about an attribute of it."""
-    return " OR ".join(is_asked_of(one, column, attribute) for one in label.issued) if label.authorities else "true"
+    return (
+        " OR ".join(in_scope_of_issuer(one, column, attribute) for one in label.issued) if label.authorities else "true"
+    )
 
 
-def is_asked_of(label: Label, column: str, attribute: str = "") -> str:
+def in_scope_of_issuer(label: Label, column: str, attribute: str = "") -> str:
     """SQL for whether one of several issuers is asked about the id in a column; see Label.issued.
 
     It is asked about all ids of its form but for those that another source lists, or where it does not list all, about
