@@ -295,7 +295,8 @@ class Context(Closing):
         from kgcheck.graph.names import NameIndex
 
         graph = self.graph
-        return self._opened.get("name index", lambda: nullcontext(NameIndex.from_store(graph)))
+        beside = None if self._files[0] or is_address(graph.name) else Path(f"{graph.name}.names")
+        return self._opened.get("name index", lambda: nullcontext(NameIndex.from_store(graph, beside)))
 
     def resolver(self) -> "NameResolver":
         """Return the resolver, which takes an id or a name, as people write it, to a node."""

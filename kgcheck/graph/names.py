@@ -2,17 +2,24 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import IntEnum
+from hashlib import sha256
+from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import ipc
 
+from kgcheck import __version__
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Ref
+from kgcheck.outputs import replacing
 from kgcheck.profile.lexicon import Lexicon, load_lexicon
 from kgcheck.profile.schema import Label, Schema
 from kgcheck.progress import NoProgress, Progress
@@ -112,16 +119,21 @@ class NameIndex:
         """Labels of which one word alone is a name only as it is written."""
         self._plain = lexicon.words.ignored | lexicon.words.changing if lexicon else frozenset[str]()
         self._species = lexicon.words.species if lexicon else None
-        self._of_species = self._of_others = 0
+        self._cache: _Cache | None = None
         self.spellings = lexicon.spellings if lexicon else {}
         self._adjectives = lexicon.adjectives if lexicon else {}
         self._tables: dict[str, pa.Table] = {}
         self._lock = Lock()
 
     @classmethod
-    def from_store(cls, store: GraphStore) -> "NameIndex":
-        """The names of a store, with the words of its profile."""
-        return cls(store.schema, store.scan_nodes, load_lexicon(store.schema))
+    def from_store(cls, store: GraphStore, cache: Path | None = None) -> "NameIndex":
+        """The names of a store, with the words of its profile; a cache folder keeps them until the graph changes."""
+        index = cls(store.schema, store.scan_nodes, load_lexicon(store.schema))
+        if cache and (state := store.state()):
+            schema = store.schema.model_dump_json()
+            read_as = (__version__, schema, index.names, index._species, store.store_id(), store.with_retired, state)
+            index._cache = _Cache(cache, _digest(repr(read_as)), lambda: store.state() == state)
+        return index
 
     def read(self, progress: Progress | None = None) -> None:
         with (progress or NoProgress()).step("reading names", len(self._schema.labels)) as step:
@@ -137,20 +149,22 @@ class NameIndex:
     def one_species(self) -> bool:
         """True where every node that could be of another species is of the one that the lexicon names."""
         self.read()
-        return bool(self._of_species) and not self._of_others
+        counted = [table.schema.metadata for table in self._tables.values()]
+        return any(int(n[_OF_SPECIES]) for n in counted) and not any(int(n[_OF_OTHERS]) for n in counted)
 
     def _table(self, label: Label) -> pa.Table:
         with self._lock:
             if label.name not in self._tables:
-                self._tables[label.name] = self._read(label)
+                self._tables[label.name] = self._cache.names(label, self._read) if self._cache else self._read(label)
             return self._tables[label.name]
 
     def _read(self, label: Label) -> pa.Table:
-        parts = [pa.table({name: pa.array([], type_) for name, type_ in _COLUMNS.items()})]
+        species = Counter[bytes]()
+        parts = [_SCHEMA.empty_table()]
         wanted = {*self.names[label.name], *(self._species.properties if self._species else ())}
         narrow = {name: described for name, described in label.properties.items() if name in wanted}
         for table in self._scan_nodes(label.model_copy(update={"properties": narrow})):
-            self._note_species(table)
+            self._count_species(table, species)
             table = table.filter(pc.not_equal(table.column("id"), NO_ID))
             ids = table.column("id").combine_chunks().cast(pa.string())
             # The id of another label's node, shared by this one, means the other.
@@ -164,17 +178,17 @@ class NameIndex:
                     owners, values = ids.take(pc.list_parent_indices(values)), pc.list_flatten(values)
                 written = values.cast(pa.string())
                 kind = pa.array([how] * len(owners), pa.int8())
-                rows = pa.table([_folded_all(written), owners, kind, written], list(_COLUMNS))
+                rows = pa.table([_folded_all(written), owners, kind, written], _SCHEMA.names)
                 parts.append(rows.filter(pc.not_equal(rows.column("key"), "")))
-        return pa.concat_tables(parts).combine_chunks()
+        counted = {kind: str(species[kind]) for kind in (_OF_SPECIES, _OF_OTHERS)}
+        return pa.concat_tables(parts).combine_chunks().replace_schema_metadata(counted)
 
-    def _note_species(self, table: pa.Table) -> None:
+    def _count_species(self, table: pa.Table, counted: Counter[bytes]) -> None:
         species = self._species
         for name in species.properties if species else ():
             if species and name in table.column_names:
                 stated = pc.sum(pc.equal(table.column(name), species.value)).as_py() or 0
-                self._of_others += table.num_rows - stated
-                self._of_species += stated
+                counted.update({_OF_SPECIES: stated, _OF_OTHERS: table.num_rows - stated})
 
     def find(self, keys: Iterable[str], labels: Iterable[str] = ()) -> Found:
         """Look folded names up, of some labels or of all; the surest nodes first."""
@@ -280,7 +294,41 @@ class NameIndex:
         return [like[known] for known in get_close_matches(key, like, n=3, cutoff=0.75)]
 
 
-_COLUMNS = {"key": pa.string(), "id": pa.string(), "how": pa.int8(), "written": pa.string()}
+class _Cache:
+    """Files of the names of each label, of one state of a graph."""
+
+    def __init__(self, folder: Path, state: str, is_unchanged: Callable[[], bool]) -> None:
+        self._folder = folder
+        self._state = state
+        self._is_unchanged = is_unchanged
+
+    def names(self, label: Label, read: Callable[[Label], pa.Table]) -> pa.Table:
+        """The names of a label, mapped into memory; read from the graph where no sound file has them."""
+        path = self._folder / f"{self._state}-{_digest(label.name)}.arrow"
+        with suppress(OSError, pa.ArrowException):
+            table = ipc.open_file(pa.memory_map(str(path))).read_all()
+            table.validate(full=True)
+            counted = table.schema.metadata or {}
+            if table.schema.equals(_SCHEMA) and all(counted.get(n, b"").isdigit() for n in (_OF_SPECIES, _OF_OTHERS)):
+                return table
+        table = read(label)
+        with suppress(OSError):
+            if self._is_unchanged():
+                with replacing(path, secret=True) as partial, ipc.new_file(partial, table.schema) as file:
+                    file.write_table(table)
+                for other in self._folder.glob("*-*.arrow"):
+                    if not other.name.startswith(self._state):
+                        other.unlink()
+        return table
+
+
+_OF_SPECIES, _OF_OTHERS = b"of_species", b"of_others"
+
+_SCHEMA = pa.schema({"key": pa.string(), "id": pa.string(), "how": pa.int8(), "written": pa.string()})
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _encodable(text: str) -> str:

@@ -2,20 +2,23 @@
 
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import feather
 
 from kgcheck.agents.request import resolve_request
 from kgcheck.errors import AmbiguousName, KgcheckError, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.names import NameIndex
+from kgcheck.graph.names import NameIndex, NameLink, tokens
 from kgcheck.graph.store import NO_ID
 from kgcheck.grounding.facts.named import NameTable
 from kgcheck.grounding.manuscripts.reading import read_given
-from kgcheck.profile.schema import load_schema
+from kgcheck.profile.schema import Label, load_schema
 from kgcheck.questions.resolver import NameResolver, TakenBy
 from kgcheck.reference.names import SnapshotNames
 from tests.support import examples
@@ -216,3 +219,77 @@ def test_no_text_breaks_it_and_what_it_finds_has_that_name(label: str, text: str
 
 _STORE = MemoryStore(NODES, EDGES)
 _INDEX = NameIndex.from_store(_STORE)
+
+
+class Versioned(MemoryStore):
+    """A store with a state, which counts how often its nodes are read."""
+
+    version, scans = "1", 0
+
+    def state(self) -> str | None:
+        return self.version
+
+    def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+        self.scans += 1
+        return super().scan_nodes(label)
+
+
+def looked_up(store: MemoryStore, cache: Path) -> tuple[list[NameLink], bool]:
+    index = NameIndex.from_store(store, cache)
+    return index.links(tokens("p53, the gene CAT and bronchial asthma")), index.one_species
+
+
+def test_names_are_read_once_of_a_graph_that_is_as_it_was(tmp_path: Path) -> None:
+    store = Versioned(NODES, EDGES)
+    first = looked_up(store, tmp_path)
+    scans = store.scans
+
+    assert scans
+    assert len(first[0]) == 4
+    assert first == looked_up(MemoryStore(NODES, EDGES), tmp_path / "another")
+    assert looked_up(store, tmp_path) == first
+    assert store.scans == scans
+
+    store.version = "2"
+    files = list(tmp_path.glob("*.arrow"))
+    looked_up(store, tmp_path)
+
+    assert not any(path.exists() for path in files)
+
+
+@pytest.mark.parametrize("change", ["state", "retired", "damaged", "foreign", "other store"])
+def test_names_of_another_graph_are_not_taken_for_its_own(tmp_path: Path, change: str) -> None:
+    looked_up(Versioned(NODES, EDGES), tmp_path)
+    store = Versioned({"Gene": [{"id": "CAT9", "name": "p53", "synonyms": []}]}, {})
+    if change == "state":
+        store.version = "2"
+    elif change == "retired":
+        store.with_retired = True
+    elif change == "other store":
+        store.store_id = lambda: "another"  # type: ignore[method-assign]
+    for path in tmp_path.rglob("*.arrow") if change in ("damaged", "foreign") else ():
+        if change == "damaged":
+            path.write_bytes(path.read_bytes()[:-40])
+        else:
+            feather.write_feather(pa.table({"key": ["p53"], "id": [7]}), path)
+
+    (link,) = looked_up(store, tmp_path)[0]
+
+    assert [one.ref.id for one in link.candidates] == ["CAT9"]
+
+
+def test_names_of_a_graph_that_changes_while_they_are_read_are_not_kept(tmp_path: Path) -> None:
+    class Changing(Versioned):
+        def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
+            self.version += "1"
+            return super().scan_nodes(label)
+
+    looked_up(Changing(NODES, EDGES), tmp_path)
+
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+def test_a_cache_that_cannot_be_written_stops_no_look_up(tmp_path: Path) -> None:
+    (cache := tmp_path / "cache").write_text("a file")
+
+    assert len(looked_up(Versioned(NODES, EDGES), cache)[0]) == 4
