@@ -1,13 +1,22 @@
 """Parse a question into mentions: nouns, names of nodes, relation phrases, filters and marks."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.names import Candidate, NameIndex, NameLink, Token, tokens
-from kgcheck.profile.lexicon import Comparison, Lexicon, Role, ScopedWords, changes_meaning, compiled, phrase
+from kgcheck.profile.lexicon import (
+    Comparison,
+    Lexicon,
+    PropertyWords,
+    Role,
+    ScopedWords,
+    changes_meaning,
+    compiled,
+    phrase,
+)
 from kgcheck.questions.plan import Filter
 
 Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
@@ -248,7 +257,6 @@ class Reader:
         self._nouns_of = [(compiled(phrase(text)), noun) for text, noun in _noun_shapes(lexicon)]
         self._phrases_of = phrase_shapes(lexicon)
         self._fronted = phrase_shapes(lexicon, without_preposition=True)
-        self._filters = _filter_shapes(lexicon)
         self._properties = {p.name: compiled("|".join(map(spaced, p.words))) for p in lexicon.properties}
 
     def read(self, question: str) -> QuestionReading:
@@ -317,10 +325,9 @@ class Reader:
         self, text: str, low: str, reading: QuestionReading, names: list[tuple[int, int]]
     ) -> list[tuple[int, int]]:
         taken: list[tuple[int, int]] = []
-        named = {name for name, pattern in self._properties.items() if pattern.search(low)}
-        for pattern, name, comparison in self._filters:
-            if name not in named:
-                continue
+        named = [p for p in self._lexicon.properties if self._properties[p.name].search(low)]
+        shapes = ((prop.name, *shape) for prop in named for shape in filter_shapes(prop, self._lexicon.comparisons))
+        for name, pattern, comparison in shapes:
             for match in pattern.finditer(low):
                 if not _is_free(match, taken) or not _is_free(match, names, "value"):
                     continue
@@ -466,30 +473,25 @@ def phrase_shapes(lexicon: Lexicon, *, without_preposition: bool = False) -> lis
     return [(compiled(phrase(text)), relation, backward) for text, relation, backward in shapes]
 
 
-def _filter_shapes(lexicon: Lexicon) -> list[tuple[re.Pattern[str], str, Comparison | None]]:
-    """Each condition that can be said: a property with its value, or a comparison and a number."""
-    found: list[tuple[re.Pattern[str], str, Comparison | None]] = []
+def filter_shapes(
+    prop: PropertyWords, comparisons: Mapping[Comparison, Sequence[str]]
+) -> Iterator[tuple[re.Pattern[str], Comparison | None]]:
+    """Yield the conditions that can be said of a property: with its value, or a comparison and a number."""
     lead = (
         r"(?<!\w)(?:,?\s*(?:with|at|having|has|have|whose|by|from|in|according\s+to|and|on|of)?\s*(?:an?|the|its)?\s*)"
     )
-    for prop in lexicon.properties:
-        words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
-        if prop.text:
-            written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
-            text = rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"
-            found.append((compiled(text), prop.name, None))
-            continue
-        number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
-        between = rf"(?:between|from|of|in|is)\s+{number}\s*(?:and|to|-|\u2013)\s*{number.replace('value', 'most')}"
-        ranges = rf"{lead}\b(?:{words})\s+(?:ranging\s+|range\s+|is\s+)?{between}"
-        found.append((compiled(ranges), prop.name, ">="))
-        found.append((compiled(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), prop.name, "="))
-        for comparison, phrases in lexicon.comparisons.items():
-            for sign_text in phrases:
-                sign = re.escape(sign_text) if is_sign(sign_text) else spaced(sign_text)
-                compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
-                text = rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"
-                found.append((compiled(text), prop.name, comparison))
-                turned = rf"{lead}(?<![\w-]){compared}\s*(?:in\s+)?\b(?:{words})(?!\w)"
-                found.append((compiled(turned), prop.name, comparison))
-    return found
+    words = "|".join(w.replace(" ", r"\s+") for w in prop.words)
+    if prop.text:
+        written = r"(?P<value>'[^']+'|\"[^\"]+\"|[^\s,?]+(?:\s\([^)]*\))?)"
+        yield compiled(rf"{lead}\b(?:{words})\s+(?:is\s+|of\s+|called\s+)?{written}"), None
+        return
+    number = r"(?P<value>-?\d+(?:\.\d+)?)(?!\w)(?![.]\d)"
+    between = rf"(?:between|from|of|in|is)\s+{number}\s*(?:and|to|-|\u2013)\s*{number.replace('value', 'most')}"
+    yield compiled(rf"{lead}\b(?:{words})\s+(?:ranging\s+|range\s+|is\s+)?{between}"), ">="
+    yield compiled(rf"{lead}\b(?:{words})\s+(?:of|is)\s+{number}(?!\s+or\b)"), "="
+    for comparison, phrases in comparisons.items():
+        for sign_text in phrases:
+            sign = re.escape(sign_text) if is_sign(sign_text) else spaced(sign_text)
+            compared = sign.replace("#", number) if "#" in sign else rf"(?:{sign})\s*{number}"
+            yield compiled(rf"{lead}\b(?:{words})\s*(?:is|are|of|that\s+is|being)?\s*{compared}"), comparison
+            yield compiled(rf"{lead}(?<![\w-]){compared}\s*(?:in\s+)?\b(?:{words})(?!\w)"), comparison
