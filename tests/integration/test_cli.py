@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -563,27 +562,35 @@ def test_ctrl_c_keeps_what_was_done(tmp_path: Path, audited: Path) -> None:
     assert len(resumed) == len(undisturbed) == 93
 
 
-def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB raises a RuntimeError, pydantic a PydanticSerializationError."""
+INTERRUPTED = """
+import signal
+from kgcheck.cli.main import run
+from kgcheck.ledger.ledger import Ledger
 
-    def runs(self: Ledger) -> list[object]:
-        # A service of another test may ask, too, in a thread of its own: the signal would go to the tests.
-        if threading.current_thread() is not threading.main_thread():
-            return []
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise RuntimeError("Query interrupted") from None
-        return []
+def runs(self):
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError("Query interrupted") from None
 
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(Ledger, "runs", runs)
+Ledger.runs = runs
+before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGTERM)
+code = run(["runs"])
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+assert signal.getsignal(signal.SIGTERM) is before[1]
+raise SystemExit(code)
+"""
 
-    said = kgcheck("runs", cwd=audited)
 
-    assert said.refuses("interrupted", code=130)
-    assert "the same command again" in said.err
-    assert signal.getsignal(signal.SIGINT) is before
+def test_ctrl_c_that_a_library_turns_into_an_error_is_no_fault(audited: Path) -> None:
+    """DuckDB raises a RuntimeError, pydantic a PydanticSerializationError; in a process of its own, which it is for."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], cwd=audited, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.startswith("kgcheck: interrupted")
+    assert "the same command again" in done.stderr
 
 
 def test_methods_are_the_same_as_text_and_json(audited: Path, tmp_path: Path) -> None:
