@@ -21,7 +21,7 @@ from kgcheck.ledger.accounts import Role, Users, whoami
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, guard, refusal
 from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.tools import TextSources
+from kgcheck.options import ListeningOptions, TextOptions
 from kgcheck.service.access import (
     LOOPBACK,
     NotSignedIn,
@@ -53,7 +53,7 @@ _STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
 """Seconds for calls under way when the server is to end, then for connections, and between two looks."""
 
 
-def run_stdio(workspace: Workspace, role: Role, sources: TextSources | None = None) -> None:
+def run_stdio(workspace: Workspace, role: Role, sources: TextOptions | None = None) -> None:
     """Serve whoever started this process, until they close its standard input."""
     start_logging()
     server = make_server(workspace, Asking(role, whoami()), sources)
@@ -80,7 +80,7 @@ def make_app(
     tokens: Users | StartToken,
     hosts: Sequence[str] = (),
     limits: ServiceLimits | None = None,
-    sources: TextSources | None = None,
+    sources: TextOptions | None = None,
 ) -> "tuple[ToolServer, ASGIApp]":
     """The server as an ASGI application."""
     # Tokens are made by kgcheck: nobody signs in anywhere, so no server is named that would issue them.
@@ -153,16 +153,13 @@ class _OwnSite(HttpMiddleware):
 def run_http(
     workspace: Workspace,
     role: Role,
-    host: str,
-    port: int,
-    hosts: Sequence[str] = (),
+    listening: ListeningOptions,
+    sources: TextOptions,
     *,
-    proxies: Sequence[str] = (),
-    limits: ServiceLimits | None = None,
-    sources: TextSources | None = None,
     announce: Callable[[str], None],
 ) -> None:
     """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first."""
+    host, limits = listening.host, ServiceLimits(per_minute=listening.rate)
     with users_of(workspace) as users:
         if users is None and not is_loopback(host):
             raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
@@ -171,10 +168,8 @@ def run_http(
             announce(f"while there are no users, clients send: Authorization: Bearer {start.value}")
         start_logging()
         own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
-        server, app = make_app(workspace, role, users or start, [*own, *hosts], limits, sources)
-        config = ListeningConfig(
-            app, host, port, limits=limits or ServiceLimits(), health=[HEALTH], proxies=proxies, end_s=_END_S
-        )
+        server, app = make_app(workspace, role, users or start, [*own, *listening.allowed_hosts], limits, sources)
+        config = ListeningConfig(app, listening, limits, health=[HEALTH], end_s=_END_S)
         # uvicorn ends the calls under way, and then raises again what asked it to end.
         with suppress(KeyboardInterrupt):
             _Patient(config, server).run()

@@ -21,8 +21,9 @@ from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.inputs import wrong_parts
 from kgcheck.mcp.guards import ActionRecord, Asking, about
 from kgcheck.mcp.resources import PROMPTS, Resources
-from kgcheck.mcp.tools import OfferedTool, TextSources, Tools
+from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.model import Value
+from kgcheck.options import TextOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import redact
 from kgcheck.visible import safe_json, visible
@@ -133,13 +134,13 @@ def _address_of(context: Context[Any, Any] | None) -> str:
 
 
 def make_server(
-    workspace: Workspace, asking: Asking, sources: TextSources | None = None, *, seconds: float = CALL_S, **how: Any
+    workspace: Workspace, asking: Asking, sources: TextOptions | None = None, *, seconds: float = CALL_S, **how: Any
 ) -> ToolServer:
     """A server over a workspace, which stays open for as long as it is used."""
     # A subscription would hold a stream open for news that nobody sends.
     record = ActionRecord(workspace.ledger)
     server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
-    given = sources or TextSources()
+    given = sources or TextOptions()
     calls = _Calls(workspace, given, seconds)
     for name, offered in Tools(workspace, asking, given).offered().items():
         writes = not offered.annotations.read_only_hint
@@ -170,7 +171,7 @@ def _instructions(schema: Schema) -> str:
 class _Calls:
     """Runs what is offered in threads, a few at a time, and says what goes wrong in words for whoever called."""
 
-    def __init__(self, workspace: Workspace, sources: TextSources, seconds: float) -> None:
+    def __init__(self, workspace: Workspace, sources: TextOptions, seconds: float) -> None:
         self._places = _places_of(workspace, sources)
         self._at_a_time = anyio.CapacityLimiter(_AT_A_TIME)
         self._seconds = seconds
@@ -229,8 +230,9 @@ def _result(given: Value) -> CallToolResult:
     )
 
 
-def _places_of(workspace: Workspace, sources: TextSources) -> list[str]:
+def _places_of(workspace: Workspace, sources: TextOptions) -> list[str]:
     """Names of files and servers that a workspace works with, the longest first: nobody outside needs them."""
     settings = workspace.settings
-    known = (workspace.store, workspace.reference, workspace.literature, workspace.ledger, *sources, settings.home)
+    known = [workspace.store, workspace.reference, workspace.literature, workspace.ledger, settings.home]
+    known += [sources.bibliography, sources.results]
     return sorted({str(place) for place in known if place}, key=len, reverse=True)

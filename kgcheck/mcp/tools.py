@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from inspect import Parameter
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import anyio.from_thread
@@ -47,28 +46,21 @@ from kgcheck.mcp.answers import (
     text_given,
 )
 from kgcheck.mcp.guards import Asking
+from kgcheck.options import TextOptions
 from kgcheck.workspace.workspace import Workspace
 
 
-class TextSources(NamedTuple):
-    """A bibliography snapshot and a JSON file with canonical results, each as far as there is one."""
-
-    bibliography: Path | None = None
-    results: Path | None = None
-
-
-def checked_sources(bibliography: Path | None, results: Path | None) -> TextSources:
-    """Both, each read once, so that what is wrong with a file is seen before anybody is served."""
-    if bibliography:
+def check_sources(sources: TextOptions) -> None:
+    """Read the files that texts are held against once: what is wrong with one is seen before anybody is served."""
+    if sources.bibliography:
         from kgcheck.literature.bibliography_reader import Bibliography
 
-        with closing(Bibliography(bibliography)):
+        with closing(Bibliography(sources.bibliography)):
             pass
-    if results:
+    if sources.results:
         from kgcheck.grounding.results import read_results
 
-        read_results(results)
-    return TextSources(bibliography, results)
+        read_results(sources.results)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -119,7 +111,7 @@ class OfferedTool(NamedTuple):
 class Tools:
     """The tools over a workspace, for any number of threads."""
 
-    def __init__(self, workspace: Workspace, asking: Asking, sources: TextSources) -> None:
+    def __init__(self, workspace: Workspace, asking: Asking, sources: TextOptions) -> None:
         self._workspace = workspace
         self._asking = asking
         self._sources = sources
@@ -304,7 +296,7 @@ class Tools:
         alarms first; `not_looked` says by check why nothing, or not all, was looked at. A sentence without a remark
         states nothing that could be looked up, and is only counted in `states`. Nothing is kept.
         """
-        found, notes = self._workspace.ground_text(text, form, **self._sources._asdict())
+        found, notes = self._workspace.ground_text(text, form, **dict(self._sources))
         return text_given(found, notes, limit)
 
     def brief(
