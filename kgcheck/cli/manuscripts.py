@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     literature_option,
     manuscript_options,
     options_of,
+    table_or_json_option,
     workspace_options,
 )
 from kgcheck.cli.output import note, result, show, show_or_write, text_result
@@ -137,7 +138,7 @@ def brief(
 @click.command("score")
 @manuscript_options("brain")
 @click.option("--before", type=FilePath(dir_okay=False), help="JSON of an earlier score: what is unchanged is kept.")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def score(workspace: "Workspace", options: TextOptions, file: Path, before: Path | None, format_: str) -> None:
     """Score FILE in eight dimensions: a judge (55 %), a corpus (25 %), what can be counted (20 %), less a penalty.
 

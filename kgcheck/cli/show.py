@@ -15,7 +15,6 @@ from kgcheck.workspace import Workspace
 
 if TYPE_CHECKING:
     from kgcheck.curation.compare import ComparedFinding
-    from kgcheck.curation.thresholds import Crossed
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -34,12 +33,9 @@ def show_run(
     format_: str = "table",
     out: Path | None = None,
     limit: int | None = None,
-    fail_on: str = "refuted",
-    exit_code: int = 0,
-    crossed: "Sequence[Crossed]" = (),
+    **fails: Any,
 ) -> None:
-    """Write a run to stdout or a file."""
-    fails: dict[str, Any] = {"fail_on": fail_on, "exit_code": exit_code, "crossed": crossed}
+    """Write a run to stdout or a file; what fails is as `Workspace.report` has it."""
     listed = None if run.is_check else workspace.facets(workspace.list_findings(run))
     if out is not None:
         workspace.report(run, format_, output=out, limit=limit, **fails)
