@@ -199,6 +199,11 @@ class CheckLimits(Value):
     turns: Whole = Field(default=30, gt=0, description="most turns of all agents together")
     seconds: Number = Field(default=60.0, gt=0, description="most seconds that a check may take")
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The fields of this class by name, as `Workspace.check` takes them."""
+        return {name: getattr(self, name) for name in CheckLimits.model_fields}
+
 
 class CheckOptions(CheckLimits, Spending):
     """Options of one check, also by a language model."""

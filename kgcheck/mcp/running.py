@@ -145,7 +145,7 @@ class _OwnSite(HttpMiddleware):
             if not self._has_users and comes_by_proxy(headers):
                 raise NotSignedIn(*_NO_USERS)
         except Refused as error:
-            await refusal(error.status, error.message, error.hint)(scope, receive, send)
+            await refusal(error)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -20,8 +20,7 @@ from kgcheck import __version__, deadline
 from kgcheck.errors import KgcheckError, UnknownName
 from kgcheck.inputs import wrong_parts
 from kgcheck.mcp.guards import ActionRecord, Asking, about
-from kgcheck.mcp.resources import PROMPTS, Resources
-from kgcheck.mcp.tools import OfferedTool, Tools
+from kgcheck.mcp.tools import PROMPTS, OfferedTool, Resources, Tools
 from kgcheck.model import Value
 from kgcheck.options import TextOptions
 from kgcheck.profile.schema import Schema

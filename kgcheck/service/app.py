@@ -17,7 +17,6 @@ from kgcheck.service.page import finding, nodes, triage
 from kgcheck.service.page import patches as patch_pages
 from kgcheck.service.page import questions as question_pages
 from kgcheck.service.page import runs as run_pages
-from kgcheck.service.page import tasks as task_pages
 from kgcheck.service.page.rendering import error_page
 from kgcheck.service.problems import API, MEDIA_TYPE, Problem, add_handlers
 from kgcheck.service.state import Service
@@ -28,7 +27,7 @@ _API = (
     *(health.actions_router, health.router, health.problems_router),
 )
 # The list of findings comes first: its own addresses are none of a finding.
-_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages, task_pages)
+_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages)
 
 TAGS = {
     "runs": "Audits and checks, with what their tasks ended with.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, StrictBool, ValidationError
 
+from kgcheck.curation.findings import LINE
 from kgcheck.curation.project import LoadJob
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
@@ -28,6 +29,9 @@ _UNDO = "patch_undo"
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
+
+FactWords = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
+"""A fact to check, in words."""
 
 
 class TaskWork(NamedTuple):
@@ -62,11 +66,9 @@ class PatchWanted(Value):
 class ChecksWanted(CheckLimits):
     """Request for checks, one after the other."""
 
-    what: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
-    ]
-    turns: Whole = Field(default=30, gt=0, le=1_000)
-    seconds: Number = Field(default=60.0, gt=0, le=600)
+    what: tuple[FactWords, ...] = Field(min_length=1, max_length=1_000)
+    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
 
 
 class JobWanted(Value):
@@ -160,9 +162,7 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) ->
         finding = next(iter(workspace.findings(run)))
         return {"what": fact, "run": run, **_ended(finding)}
     try:
-        result = workspace.check(
-            fact, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
-        )
+        result = workspace.check(fact, run_id=run, **wanted.limits)
     except KgcheckError as error:
         return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.curation.findings import LINE
@@ -67,12 +67,7 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)
 
 
-@router.get(
-    "/metrics",
-    operation_id="get_metrics",
-    response_class=PlainTextResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
 def get_metrics(request: Request, asking: Viewer) -> PlainTextResponse:
     """Requests by route and status, how long they took, tasks, and the latest run by outcome, for Prometheus."""
     metrics: Metrics = request.app.state.metrics
@@ -91,8 +86,6 @@ class ActionList(Value):
 
 class ActionsWanted(Value):
     """Filter and page of a list of actions."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=1_000)
     before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")
