@@ -361,9 +361,9 @@ def options_of(model: "type[BaseModel]", parameter: str = "options", **own: Deco
     return add
 
 
-def flags_of(model: "type[BaseModel]") -> Decorator:
+def flags_of(model: "type[BaseModel]", **own: Decorator | None) -> Decorator:
     """An option for each field of a model, of which the command gets the names as they were typed."""
-    return lambda function: _with(_options(model).values(), function)
+    return lambda function: _with(_options(model, **own).values(), function)
 
 
 def _options(model: "type[BaseModel]", **own: Decorator | None) -> dict[str, Decorator]:
@@ -389,7 +389,7 @@ def _option_of(name: str, field: "FieldInfo") -> Decorator:
     text = f"{words[:1].upper()}{words[1:]}{'; may be repeated' if several else ''}."
     if form.get("type") == "boolean":
         return click.option(flag, name, is_flag=True, help=text)
-    shown = {} if several or field.default is None else {"default": field.default, "show_default": True}
+    shown = {} if several or field.default is None else {"default": field.default, "show_default": field.default != ""}
     item = form.get("items", form)
     item = schema.get("$defs", {}).get(str(item.get("$ref")).rpartition("/")[2], item)
     kind = _type_of(item | extra, field)

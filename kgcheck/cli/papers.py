@@ -11,6 +11,7 @@ from kgcheck.cli.options import FilePath, index_option, options_of, table_or_jso
 from kgcheck.cli.output import json_result, note, result, show, show_rows, text_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UnknownName, UsageError
 from kgcheck.inputs import read_whole
+from kgcheck.model import Stance
 from kgcheck.options import VerifyOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
@@ -344,7 +345,6 @@ def verify(workspace: "Workspace", claim: str | None, triple: str | None, option
     Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
     stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.model import Stance
     from kgcheck.report.tables import claim_table
 
     verified = workspace.verify(claim or "", triple=triple, **dict(options))

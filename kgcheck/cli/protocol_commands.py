@@ -21,6 +21,7 @@ from kgcheck.cli.output import show as show_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UnknownName, UsageError
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
+from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -139,7 +140,6 @@ def report(
     from kgcheck.protocols.rendering import details, reports_table
     from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
-    from kgcheck.visible import as_json
 
     objective = read_objective(objective_file) if objective_file else None
     reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)

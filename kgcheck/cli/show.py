@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
+from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
 from kgcheck.report.summary import summary_lines, wrong_lines
@@ -74,7 +75,6 @@ def show_listed(
 ) -> None:
     """Write findings with what became of them and what was decided to stdout or a file."""
     from kgcheck.curation import forms
-    from kgcheck.errors import UsageError
 
     if out is not None:
         forms.write(findings, format_, out, head)

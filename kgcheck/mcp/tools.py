@@ -51,7 +51,7 @@ from kgcheck.mcp.answers import (
 )
 from kgcheck.mcp.guards import Asking
 from kgcheck.model import Value
-from kgcheck.options import TextOptions
+from kgcheck.options import OutsideCheckLimits, TextOptions
 from kgcheck.workspace.workspace import Workspace
 
 
@@ -145,6 +145,7 @@ class Tools:
         tools = {function.__name__: OfferedTool(function, Role.VIEWER, hints) for function, hints in viewing.items()}
         return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, writes)}
 
+    @with_options(OutsideCheckLimits)
     def check(
         self,
         what: Annotated[
@@ -155,14 +156,7 @@ class Tools:
             ),
         ],
         ctx: Context[Any, Any],
-        graph_date: Annotated[
-            str | None,
-            Field(
-                max_length=10,
-                description="of when the graph is, 2024, 2024-06 or 2024-06-30: an older source cannot refute",
-            ),
-        ] = None,
-        seconds: Annotated[float, Field(gt=0, le=300, description="most seconds that it may take")] = 60,
+        **limits: Any,
     ) -> CheckGiven:
         """Check one fact.
 
@@ -180,7 +174,7 @@ class Tools:
             # What was done, and not with what: names of a graph have no place in a message to whoever watches.
             anyio.from_thread.run(ctx.report_progress, steps, None, f"{event.stage.value}: {event.role.value}")
 
-        done = self._workspace.check(what, graph_date=graph_date, seconds=seconds, on_event=listen, keep=False)
+        done = self._workspace.check(what, **limits, on_event=listen, keep=False)
         return CheckGiven(whole=finding_whole(done.finding), notes=(*map(str, done.taken), *done.notes))
 
     def ask(

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import BaseModel, Field, StrictBool, ValidationError
 
 from kgcheck.curation.findings import LINE
-from kgcheck.curation.project import LoadJob
+from kgcheck.curation.project import LoadJob, read_project
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import Lease, WorkItem
 from kgcheck.model import Finding, Value
-from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
+from kgcheck.options import AuditScope, OutsideCheckLimits, Whole, Word
 from kgcheck.report.tables import outcomes
 from kgcheck.workspace.workspace import Workspace
 
@@ -63,12 +63,10 @@ class PatchWanted(Value):
     delete: StrictBool = False
 
 
-class ChecksWanted(CheckLimits):
+class ChecksWanted(OutsideCheckLimits):
     """Request for checks, one after the other."""
 
     what: tuple[FactWords, ...] = Field(min_length=1, max_length=1_000)
-    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
 
 
 class JobWanted(Value):
@@ -209,8 +207,6 @@ def _known_job(task: WorkItem, config: Path | None) -> "AnyJob | None":
 
 
 def _project(config: Path | None) -> "Project":
-    from kgcheck.curation.project import read_project
-
     if config is None:
         raise UsageError("the service has no jobs", "kgcheck serve --config kgcheck.toml")
     return read_project(config)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgcheck.choices import FORMATS, THRESHOLDS, chosen
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
+from kgcheck.ledger.place import is_same_place, ledger_place
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
+from kgcheck.outputs import write_text
 from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
 
 if TYPE_CHECKING:
@@ -466,7 +468,6 @@ class Workspace(Context):
         program ends with, for sarif.
         """
         from kgcheck.curation.compare import comparison_summary
-        from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
         chosen("form", format_, FORMATS)
@@ -695,7 +696,6 @@ class Workspace(Context):
         """Write into another ledger what this one has, all of it or nothing; it has nothing that is not here."""
         from kgcheck.ledger.copying import copy_ledger
         from kgcheck.ledger.ledger import Ledger
-        from kgcheck.ledger.place import is_same_place, ledger_place
 
         place = ledger_place(to, self.settings)
         with self.reading() as ledger:

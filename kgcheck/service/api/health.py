@@ -15,7 +15,7 @@ from kgcheck.model import Value
 from kgcheck.service.access import Admin, Open, Viewer
 from kgcheck.service.api.shapes import Shown
 from kgcheck.service.metrics import Metrics
-from kgcheck.service.problems import ProblemKind, problem_kinds
+from kgcheck.service.problems import CONTENT, ProblemKind, problem_kinds
 from kgcheck.service.state import Served
 
 router = APIRouter(tags=["health"])
@@ -53,7 +53,7 @@ async def get_live(asking: Open) -> Alive:
     "/health/ready",
     operation_id="get_ready",
     response_model=Readiness,
-    responses={503: {"model": Readiness, "description": "A part cannot be read."}},
+    responses={503: {"model": Readiness, "description": "A part cannot be read.", "content": CONTENT}},
 )
 async def get_ready(service: Served, asking: Open) -> JSONResponse:
     """Say within a second whether the ledger, the store and the references can be read now, and which cannot.

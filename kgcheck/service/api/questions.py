@@ -10,7 +10,7 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
-from kgcheck.options import CheckLimits, Number, Whole
+from kgcheck.options import OutsideCheckLimits, Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Shown, TakenName
@@ -183,14 +183,12 @@ def _check_papers(workspace: Workspace) -> None:
 checks_router = APIRouter(tags=["check"], route_class=JsonRoute)
 
 
-class CheckWanted(CheckLimits):
+class CheckWanted(OutsideCheckLimits):
     """Request for a check, in words or as an edge."""
 
     what: FactWords | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
     )
-    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
 class Checked(Shown):
