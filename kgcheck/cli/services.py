@@ -116,7 +116,7 @@ def mcp(workspace: "Workspace", listening: McpListeningOptions, sources: TextOpt
     """
     try:
         from kgcheck.ledger.accounts import Role
-        from kgcheck.mcp.running import run_http, run_stdio
+        from kgcheck.mcp.server import run_http, run_stdio
         from kgcheck.mcp.tools import check_sources
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "kgcheck":

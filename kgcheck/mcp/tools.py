@@ -114,7 +114,7 @@ class OfferedTool(NamedTuple):
 
 
 class Tools:
-    """The tools over a workspace, for any number of threads."""
+    """The tools and resources over a workspace, for any number of threads."""
 
     def __init__(self, workspace: Workspace, asking: Asking, sources: TextOptions) -> None:
         self._workspace = workspace
@@ -347,6 +347,44 @@ class Tools:
         made = self._workspace.decide(findings, by=by, **options)
         return DecisionsGiven(by=by, decided=[fields_of(DecidedLine, m.decision, before=m.before.state) for m in made])
 
+    def resources(self) -> dict[str, Callable[..., Any]]:
+        """All resources, by address."""
+        return {
+            "kgcheck://runs": self.runs,
+            "kgcheck://runs/{run}": self.run,
+            "kgcheck://findings/{fingerprint}": self.finding,
+        }
+
+    def runs(self) -> str:
+        """Runs.
+
+        Audits and checks, the newest first, each with how many tasks ended how.
+        """
+        self._asking.needs(Role.VIEWER)
+        known = self._workspace.runs()
+        left_out = (f"{len(known) - MOST_RUNS:,} older runs",) if len(known) > MOST_RUNS else ()
+        lines = [run_line(run, tallies) for run, tallies in islice(known, MOST_RUNS)]
+        return _json(answer(RunsGiven, {"runs": lines}, left_out))
+
+    def run(self, run: str) -> str:
+        """A run.
+
+        Its references and warnings, and its counts by type, part of the graph, outcome and reason.
+        """
+        self._asking.needs(Role.VIEWER)
+        found = self._workspace.run(run[:64])
+        tallies = self._workspace.tallies(found)
+        counts = [tally.as_row() for tally in tallies]
+        return _json(answer(RunWhole, {"run": run_line(found, tallies), "tallies": counts}))
+
+    def finding(self, fingerprint: str) -> str:
+        """A finding.
+
+        With all evidence and what was decided about it, as the tool `explain` gives it.
+        """
+        self._asking.needs(Role.VIEWER)
+        return _json(whole_of(self._workspace, fingerprint[:64]))
+
 
 def whole_of(workspace: Workspace, fingerprint: str) -> FindingWhole:
     """A finding with its evidence and its history."""
@@ -408,52 +446,6 @@ PROMPTS = (triage, finding, whats_new)
 
 
 MOST_RUNS = 50
-
-
-class Resources:
-    """The resources over a workspace."""
-
-    def __init__(self, workspace: Workspace, asking: Asking) -> None:
-        self._workspace = workspace
-        self._asking = asking
-
-    def offered(self) -> dict[str, Callable[..., Any]]:
-        """All of them, by address."""
-        return {
-            "kgcheck://runs": self.runs,
-            "kgcheck://runs/{run}": self.run,
-            "kgcheck://findings/{fingerprint}": self.finding,
-        }
-
-    def runs(self) -> str:
-        """Runs.
-
-        Audits and checks, the newest first, each with how many tasks ended how.
-        """
-        self._asking.needs(Role.VIEWER)
-        known = self._workspace.runs()
-        left_out = (f"{len(known) - MOST_RUNS:,} older runs",) if len(known) > MOST_RUNS else ()
-        lines = [run_line(run, tallies) for run, tallies in islice(known, MOST_RUNS)]
-        return _json(answer(RunsGiven, {"runs": lines}, left_out))
-
-    def run(self, run: str) -> str:
-        """A run.
-
-        Its references and warnings, and its counts by type, part of the graph, outcome and reason.
-        """
-        self._asking.needs(Role.VIEWER)
-        found = self._workspace.run(run[:64])
-        tallies = self._workspace.tallies(found)
-        counts = [tally.as_row() for tally in tallies]
-        return _json(answer(RunWhole, {"run": run_line(found, tallies), "tallies": counts}))
-
-    def finding(self, fingerprint: str) -> str:
-        """A finding.
-
-        With all evidence and what was decided about it, as the tool `explain` gives it.
-        """
-        self._asking.needs(Role.VIEWER)
-        return _json(whole_of(self._workspace, fingerprint[:64]))
 
 
 def _json(value: Value) -> str:

@@ -28,8 +28,7 @@ from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
 from kgcheck.mcp.guards import Asking
-from kgcheck.mcp.running import make_app
-from kgcheck.mcp.server import ToolServer, make_server
+from kgcheck.mcp.server import ToolServer, make_app, make_server
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
 from kgcheck.options import TextOptions
 from kgcheck.service.limits import ServiceLimits
