@@ -20,6 +20,8 @@ from kgcheck.cli.output import json_result, live_text, note, result, show, text_
 from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE, ConfigurationError, UsageError
 from kgcheck.options import LoadOptions
 from kgcheck.plurals import how_many
+from kgcheck.profile.folder import GRAPH, is_path, profile_names
+from kgcheck.profile.toml_files import Mistake, WrongFile
 
 if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
@@ -361,7 +363,6 @@ def profile() -> None:
 @table_or_json_option()
 def profile_list_profiles(format_: str) -> None:
     """List the profiles that kgcheck has."""
-    from kgcheck.profile.folder import profile_names
     from kgcheck.profile.schema import load_schema
 
     schemas = [load_schema(name) for name in profile_names()]
@@ -386,7 +387,6 @@ def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[
     """
     from kgcheck.forms.store import FileStore
     from kgcheck.graph.survey import survey
-    from kgcheck.profile.folder import GRAPH
     from kgcheck.profile.init import draft_of_schema, draft_profile, write_profile
 
     if (out / GRAPH).exists():
@@ -417,7 +417,6 @@ def profile_validate(profile: str, format_: str) -> None:
     Exit code 2 if anything is.
     """
     from kgcheck.profile.claims import load_claim_forms
-    from kgcheck.profile.folder import is_path
     from kgcheck.profile.validate import CLAIMS, validate_profile
 
     if not is_path(profile) and Path(profile).is_dir():
@@ -443,7 +442,6 @@ def profile_validate(profile: str, format_: str) -> None:
 def _selects(schema: "Schema") -> None:
     """Refuse selects that a recipe must not have."""
     from kgcheck.profile.reference_files import recipes_by_path
-    from kgcheck.profile.toml_files import Mistake, WrongFile
     from kgcheck.reference.selects import refusal
 
     for path, recipe in recipes_by_path(schema).items():

@@ -17,6 +17,7 @@ from kgcheck.cli.options import (
     workspace_options,
 )
 from kgcheck.cli.output import note, result, show, show_or_write, text_result
+from kgcheck.grounding.remarks import LIMITED
 from kgcheck.options import GroundLimits, Spending, TextOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 def _limits(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
     """``NAME=COUNT`` as a dictionary; the names are those of remarks and of states."""
-    from kgcheck.grounding.remarks import LIMITED
-
     found: dict[str, int] = {}
     for value in values:
         name, _, count = value.partition("=")

@@ -11,6 +11,7 @@ import click
 
 from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS, PINS_FILE
 from kgcheck.cli.output import note
+from kgcheck.curation.project_file import configured
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
@@ -65,8 +66,6 @@ class Configured(click.Option):
 
     def _configured(self) -> tuple[str, str] | None:
         """Return the value in kgcheck.toml, and its place there."""
-        from kgcheck.curation.project_file import configured
-
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
 
 

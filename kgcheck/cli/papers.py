@@ -15,6 +15,7 @@ from kgcheck.model import Stance
 from kgcheck.options import VerifyOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
+from kgcheck.profile.corpus_files import corpus_recipe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -60,7 +61,6 @@ def corpus_add(
     documents go to quarantine.jsonl in the index, each with the reason.
     """
     from kgcheck.literature.formats import read_retractions
-    from kgcheck.profile.corpus_files import corpus_recipe
 
     chosen = corpus_recipe(recipe) if recipe else None
     gone = read_retractions(retractions) if retractions else ()

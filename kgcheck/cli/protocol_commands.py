@@ -19,8 +19,11 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import json_result, note, result, show_or_write
 from kgcheck.cli.output import show as show_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UnknownName, UsageError
+from kgcheck.inputs import read_whole
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
+from kgcheck.protocols.programs.sandbox import ProgramLimits
+from kgcheck.protocols.protocol import grounds_rows, read_objective, read_protocol, step_rows
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -66,7 +69,6 @@ def search(
     """
     from rich.console import Group
 
-    from kgcheck.protocols.protocol import read_objective
     from kgcheck.protocols.search.run import SEARCH_FILE, search_studies
 
     wanted = read_objective(objective)
@@ -136,7 +138,6 @@ def report(
 
     Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.protocols.protocol import read_objective
     from kgcheck.protocols.rendering import details, reports_table
     from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
@@ -197,7 +198,6 @@ def design(
     """
     from kgcheck.protocols.design.designs import FILE
     from kgcheck.protocols.design.material import read_reports
-    from kgcheck.protocols.protocol import read_objective
 
     wanted, given = read_objective(objective), read_reports(reports)
     made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
@@ -215,7 +215,6 @@ def design(
 def show(file: Path, step: str | None, format_: str) -> None:
     """Show the protocol in FILE (protocol.json): its steps, and what each rests on."""
     from kgcheck.cli.console import results
-    from kgcheck.protocols.protocol import grounds_rows, read_protocol, step_rows
     from kgcheck.report.tables import rows_table
 
     protocol = read_protocol(file)
@@ -370,7 +369,6 @@ def run(
     Exit codes: 0 all ran; 1 a step did not; 2 usage or configuration; 3 the graph or the model could not be reached.
     """
     from kgcheck.protocols.programs.analyses import ready_analyses, write_result
-    from kgcheck.protocols.programs.sandbox import ProgramLimits
     from kgcheck.protocols.programs.steps import RunOptions, analyse
 
     if analysis == "list":
@@ -398,7 +396,6 @@ def run(
 
 def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
     from kgcheck.protocols.programs.steps import program_figures, run_steps
-    from kgcheck.protocols.protocol import read_protocol
 
     states, records = [], []
     for outcome in run_steps(workspace, read_protocol(protocol), out, options):
@@ -429,8 +426,6 @@ def _show_analysis(found: "AnalysisResult") -> None:
 
 
 def _gene_names(given: tuple[str, ...]) -> tuple[str, ...]:
-    from kgcheck.inputs import read_whole
-
     names: list[str] = []
     for text in given:
         names += read_whole(Path(text[1:])).splitlines() if text.startswith("@") else text.split(",")

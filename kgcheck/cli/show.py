@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
+from kgcheck.curation import forms
+from kgcheck.curation.compare import ComparedFinding
+from kgcheck.curation.findings import NOT_REJECTED
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
@@ -15,7 +18,7 @@ from kgcheck.report.tables import findings_table
 from kgcheck.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kgcheck.curation.compare import ComparedFinding
+    pass
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -55,9 +58,6 @@ def show_run(
 
 def _shown(workspace: Workspace, run: Run, most: int) -> "Iterable[ComparedFinding]":
     """The first findings of a run that nobody rejected; the finding of a check."""
-    from kgcheck.curation.compare import ComparedFinding
-    from kgcheck.curation.findings import NOT_REJECTED
-
     if not run.is_check:
         return workspace.list_findings(run, decisions=NOT_REJECTED).page(limit=most)
     return [
@@ -74,8 +74,6 @@ def show_listed(
     head: Callable[[], dict[str, Any]] = dict,
 ) -> None:
     """Write findings with what became of them and what was decided to stdout or a file."""
-    from kgcheck.curation import forms
-
     if out is not None:
         forms.write(findings, format_, out, head)
     elif format_ == "parquet":

@@ -6,12 +6,12 @@ whether it is to be begun, gone on with, or is whole. So nothing is lost and not
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, StrictBool, ValidationError
 
 from kgcheck.curation.findings import LINE
-from kgcheck.curation.project import LoadJob, read_project
+from kgcheck.curation.project import AnyJob, LoadJob, Project, read_project
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
@@ -21,9 +21,6 @@ from kgcheck.model import Finding, Value
 from kgcheck.options import AuditScope, OutsideCheckLimits, Whole, Word
 from kgcheck.report.tables import outcomes
 from kgcheck.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from kgcheck.curation.project import AnyJob, Project
 
 _UNDO = "patch_undo"
 
