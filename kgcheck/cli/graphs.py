@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     columns_option,
     given,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
@@ -158,7 +159,7 @@ _RELEASE_OPTION = click.option(
 
 @click.command("build")
 @click.argument("sources", type=FilePath())
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="The import directory to make.")
+@out_folder_option("The import directory to make.")
 @_RELEASE_OPTION
 @workspace_options(
     "profile",
@@ -378,7 +379,7 @@ def profile_list_profiles(format_: str) -> None:
 @workspace_options("store")
 @click.argument("files", nargs=-1, type=FilePath(exists=True), metavar="[FILES]...")
 @columns_option()
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
+@out_folder_option("The folder to make.")
 def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[str, str], out: Path) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 

@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     literature_option,
     manuscript_options,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
@@ -156,12 +157,7 @@ def score(workspace: "Workspace", options: TextOptions, file: Path, before: Path
 
 @click.command("improve")
 @manuscript_options(brain="llm")
-@click.option(
-    "--out",
-    required=True,
-    type=FilePath(file_okay=False),
-    help="Folder of the rounds and the best text; goes on there.",
-)
+@out_folder_option("Folder of the rounds and the best text; goes on there.")
 @click.option(
     "--rounds", type=click.IntRange(1, 1_000), default=12, show_default=True, help="With those that are done."
 )

@@ -137,6 +137,11 @@ def format_options(forms: Sequence[str] = FORMATS, *, folder: bool = False) -> D
     return add
 
 
+def out_folder_option(text: str) -> Decorator:
+    """``--out``, a folder, which has to be named."""
+    return click.option("--out", required=True, type=FilePath(file_okay=False), help=text)
+
+
 def table_or_json_option() -> Decorator:
     """``--format`` of what is no run."""
     return click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)

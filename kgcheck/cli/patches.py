@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
+from kgcheck.cli.options import FilePath, out_folder_option, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, show
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, LedgerError
 from kgcheck.plurals import how_many
@@ -124,7 +124,7 @@ def patch_undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int
 @patch.command("export")
 @_PATCH
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
+@out_folder_option("Folder to write to.")
 @workspace_options("store", "profile", "ledger")
 def patch_export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
     """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""

@@ -13,6 +13,7 @@ from kgcheck.cli.options import (
     literature_option,
     live_option,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.command("search")
 @click.argument("objective", type=FilePath(dir_okay=False))
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder of the result; goes on there.")
+@out_folder_option("Folder of the result; goes on there.")
 @click.option(
     "--place",
     "places",
@@ -156,12 +157,7 @@ def report(
 
 @click.command("design")
 @click.argument("objective", type=FilePath(dir_okay=False))
-@click.option(
-    "--out",
-    required=True,
-    type=FilePath(file_okay=False),
-    help="Folder of the protocol and its transcript; goes on there.",
-)
+@out_folder_option("Folder of the protocol and its transcript; goes on there.")
 @workspace_options(
     *("store", "reference", "ledger", "profile", "brain"),
     literature=literature_option("Literature index: its whole papers that fit best are read.", configured=False),
