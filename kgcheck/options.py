@@ -199,6 +199,18 @@ class CheckLimits(Value):
     turns: Whole = Field(default=30, gt=0, description="most turns of all agents together")
     seconds: Number = Field(default=60.0, gt=0, description="most seconds that a check may take")
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The fields of this class by name, as `Workspace.check` takes them."""
+        return {name: getattr(self, name) for name in CheckLimits.model_fields}
+
+
+class OutsideCheckLimits(CheckLimits):
+    """The same for who asks a service."""
+
+    turns: Whole = Field(default=30, ge=1, le=200, description="most turns of all agents together")
+    seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds that a check may take")
+
 
 class CheckOptions(CheckLimits, Spending):
     """Options of one check, also by a language model."""

@@ -22,18 +22,17 @@ from kgcheck.cli.options import (
 )
 from kgcheck.cli.output import note, show, show_rows
 from kgcheck.curation.project_file import audit_thresholds
-from kgcheck.curation.thresholds import Severity, judge
+from kgcheck.curation.thresholds import Crossed, Severity, judge
 from kgcheck.errors import EXIT_FINDINGS, NAME_THERE, InputMissing, UnknownName, UsageError
 from kgcheck.options import AuditScope
 from kgcheck.pins import SOURCE as PINS
 from kgcheck.pins import read_pins
 from kgcheck.plurals import how_many
-from kgcheck.rules import structure_rules
+from kgcheck.profile.folder import profile_dir
+from kgcheck.rules import Rule, structure_rules
 
 if TYPE_CHECKING:
-    from kgcheck.curation.thresholds import Crossed
     from kgcheck.ledger.ledger import Run
-    from kgcheck.rules import Rule
     from kgcheck.workspace import Workspace
     from kgcheck.workspace.results import AuditResult
 
@@ -106,7 +105,6 @@ def audit(
     3 nothing found, but a source was unavailable.
     """
     from kgcheck.cli.show import show_run
-    from kgcheck.profile.folder import profile_dir
 
     if (release_of or columns) and not files:
         option = "--release-of" if release_of else "--column"

@@ -10,6 +10,7 @@ from kgcheck.cli.options import (
     index_option,
     literature_option,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
@@ -84,12 +85,7 @@ def _show(done: "BatchResult", format_: str) -> None:
     help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
 )
 @click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
-@click.option(
-    "--out",
-    required=True,
-    type=FilePath(file_okay=False),
-    help="Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.",
-)
+@out_folder_option("Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.")
 @table_or_json_option()
 def batch_scv(
     workspace: "Workspace",

@@ -16,7 +16,7 @@ from rich.progress import (
 from rich.progress import Progress as RichBar
 
 from kgcheck.cli.output import is_quiet
-from kgcheck.progress import ProgressStep
+from kgcheck.progress import NoProgress, ProgressStep
 from kgcheck.report.safe_console import SafeConsole
 
 _PIPE_WIDTH = 180
@@ -44,7 +44,8 @@ class RichProgress:
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
         if self._console.quiet or not self._console.is_terminal:
             self._console.print(f"{description} ...", soft_wrap=True)
-            yield _Quiet()
+            with NoProgress().step(description) as step:
+                yield step
             return
         columns = (
             SpinnerColumn(),
@@ -65,8 +66,3 @@ class _Shown:
 
     def advance(self, amount: int = 1) -> None:
         self._bar.advance(self._task, amount)
-
-
-class _Quiet:
-    def advance(self, amount: int = 1) -> None:
-        """Nothing to move."""

@@ -8,7 +8,7 @@ import click
 
 from kgcheck.cli.options import FilePath, flags_of, format_options, given, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show
-from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage
+from kgcheck.curation.findings import DecisionOptions, FindingFilter, FindingList, FindingPage
 from kgcheck.errors import EXIT_INCOMPLETE, UsageError
 from kgcheck.plurals import how_many
 
@@ -54,9 +54,7 @@ def findings(
 
 @click.command("decide")
 @click.argument("words", nargs=-1, required=True, metavar="[FINDING]... ACTION")
-@click.option("--choose", metavar="ID", help="With accept: of what is proposed, take this id or value.")
-@click.option("--note", "why", default="", help="Why; it is shown wherever the decision is.")
-@click.option("--until", metavar="DATE", help="With defer: the day on which it comes back.")
+@flags_of(DecisionOptions, action=None)
 @click.option("--by", envvar="KGCHECK_BY", help="Who decides [default: KGCHECK_BY, or the user of the system].")
 @click.option("--yes", is_flag=True, help="Do not ask before deciding by filter.")
 @flags_of(FindingFilter)
@@ -65,13 +63,10 @@ def findings(
 def decide(
     workspace: "Workspace",
     words: tuple[str, ...],
-    choose: str | None,
-    why: str,
-    until: str | None,
     by: str | None,
     yes: bool,
     run: str,
-    **filters: Any,
+    **typed: Any,
 ) -> None:
     """Decide about FINDINGs, or about all that fit the filters: ACTION is accept, reject, defer or reopen.
 
@@ -90,10 +85,11 @@ def decide(
         )
     chosen: list[str] | FindingList = named
     if by_filter:
-        chosen = workspace.list_findings(run, **filters)
+        chosen = workspace.list_findings(run, **{name: typed[name] for name in FindingFilter.model_fields})
         if not _confirmed(chosen.count(), action, yes):
             return
-    made = workspace.decide(chosen, action, by=by or _user(), choose=choose, note=why, until=until)
+    options = {name: typed[name] for name in DecisionOptions.model_fields if name in typed}
+    made = workspace.decide(chosen, action, by=by or _user(), **options)
     for one in made[:_MOST_LINES]:
         result(one.line)
     if made[_MOST_LINES:]:

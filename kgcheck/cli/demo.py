@@ -12,6 +12,8 @@ from kgcheck.cli.options import FilePath
 from kgcheck.cli.output import note, result, show_or_write
 from kgcheck.errors import InputError
 from kgcheck.plurals import how_many
+from kgcheck.progress import NoProgress
+from kgcheck.resources import resource_dir
 
 if TYPE_CHECKING:
     from kgcheck.model import CheckType, Finding
@@ -40,10 +42,8 @@ def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     from kgcheck.cli.console import RichProgress, errors
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.search import choose_model
-    from kgcheck.progress import NoProgress
     from kgcheck.report.summary import summary_lines
     from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
-    from kgcheck.resources import resource_dir
     from kgcheck.settings import read_settings
     from kgcheck.workspace import Workspace
 

@@ -20,7 +20,10 @@ from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import show_rows
 from kgcheck.context import Context, PartName
 from kgcheck.errors import EXIT_USAGE, ConfigurationError, nearest
+from kgcheck.graph.sandbox import missing_guard
+from kgcheck.literature.embed import PACKAGED, lacking
 from kgcheck.model import Value
+from kgcheck.protocols.programs.sandbox import bubblewrap
 from kgcheck.redact import redact
 
 if TYPE_CHECKING:
@@ -95,15 +98,13 @@ def facilities(context: Context) -> list[Facility]:
     try:
         found += [_disk(context), *_settings(context), *_parts(context), _language_model(context)]
     except ConfigurationError as error:
-        found.append(
-            Facility(name="settings", state="broken", found=error.message, command=error.hint, is_required=True)
-        )
+        found.append(_required("settings", False, error.message, "", error.hint))
     return [*found, *_extras(), *(_program(*row) for row in _PROGRAMS)]
 
 
 def _python() -> Facility:
     found = f"{platform.python_version()}, {platform.system()} {platform.machine()}, kgcheck {__version__}"
-    return Facility(name="Python", state="ok", found=found, needed_for="everything", is_required=True)
+    return _required("Python", True, found, "everything")
 
 
 def _packages() -> Iterator[Facility]:
@@ -113,14 +114,8 @@ def _packages() -> Iterator[Facility]:
         yield Facility(name="packages", state="broken", found="kgcheck is not installed", command="pip install .")
         return
     lacking = [name for name in _names(wanted) if not _version(name)]
-    yield Facility(
-        name="packages",
-        state="broken" if lacking else "ok",
-        found=f"without {', '.join(lacking)}" if lacking else ", ".join(f"{n} {_version(n)}" for n in _VERSIONS),
-        needed_for="everything",
-        command="pip install --force-reinstall kgcheck" if lacking else "",
-        is_required=True,
-    )
+    found = f"without {', '.join(lacking)}" if lacking else ", ".join(f"{n} {_version(n)}" for n in _VERSIONS)
+    yield _required("packages", not lacking, found, "everything", "pip install --force-reinstall kgcheck")
     missing = {extra: [n for n in _names(wanted, extra) if not _version(n)] for extra in EXTRAS}
     whole = [extra for extra, names in missing.items() if not names]
     yield _optional("extras", whole, ", ".join(whole), "see below" if any(missing.values()) else "", "")
@@ -154,14 +149,7 @@ def _disk(context: Context) -> Facility:
     else:
         found = f"{folder} cannot be written to"
     is_ready = is_writable and free >= _LEAST_FREE_GB
-    return Facility(
-        name="disk",
-        state="ok" if is_ready else "broken",
-        found=found,
-        needed_for="runs, snapshots, indexes",
-        command="" if is_ready else "export KGCHECK_HOME=A_FOLDER_WITH_ROOM",
-        is_required=True,
-    )
+    return _required("disk", is_ready, found, "runs, snapshots, indexes", "export KGCHECK_HOME=A_FOLDER_WITH_ROOM")
 
 
 def _settings(context: Context) -> Iterator[Facility]:
@@ -196,14 +184,8 @@ def _parts(context: Context) -> Iterator[Facility]:
             yield _optional(name, False, f"none yet at {place}", needed_for, _PARTS[name][1])
         else:
             part = context.part(name)
-            yield Facility(
-                name=name,
-                state="ok" if part.is_ready else "broken",
-                found=place if part.is_ready else " ".join(part.why.split()),
-                needed_for=needed_for,
-                command=part.hint,
-                is_required=True,
-            )
+            found = place if part.is_ready else " ".join(part.why.split())
+            yield _required(name, part.is_ready, found, needed_for, part.hint)
             if name == "store" and part.is_ready:
                 yield from _statement_memory(context)
     unnamed = "no server is named"
@@ -220,6 +202,13 @@ def _is_missing(path: Path) -> bool:
         return not path.exists()
     except OSError:
         return False
+
+
+def _required(name: str, is_ready: bool, found: str, needed_for: str, command: str = "") -> Facility:
+    """A facility without which no graph can be audited; the command mends it."""
+    state: State = "ok" if is_ready else "broken"
+    shown = {"found": found, "needed_for": needed_for, "command": "" if is_ready else command}
+    return Facility(name=name, state=state, is_required=True, **shown)
 
 
 def _optional(name: str, is_there: object, found: str, needed_for: str, command: str) -> Facility:
@@ -253,10 +242,6 @@ def _language_model(context: Context) -> Facility:
 
 def _extras() -> Iterator[Facility]:
     """The weights, and the sandboxes of programs of protocols and of the statements of a model."""
-    from kgcheck.graph.sandbox import missing_guard
-    from kgcheck.literature.embed import PACKAGED, lacking
-    from kgcheck.protocols.programs.sandbox import bubblewrap
-
     missing = lacking()
     found, command = ("", missing.hint) if missing else (PACKAGED, "")
     yield _optional("weights", not missing, found, "searching papers by meaning", command)

@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgcheck.cli.options import (
-    PARTS,
     FilePath,
     LedgerName,
     columns_option,
     given,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
@@ -21,12 +21,13 @@ from kgcheck.cli.output import json_result, live_text, note, result, show, text_
 from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE, ConfigurationError, UsageError
 from kgcheck.options import LoadOptions
 from kgcheck.plurals import how_many
+from kgcheck.profile.folder import GRAPH, is_path, profile_names
+from kgcheck.profile.toml_files import Mistake, WrongFile
 
 if TYPE_CHECKING:
     from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.profile.schema import Schema
-    from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
     from kgcheck.workspace import Workspace
 
@@ -74,6 +75,8 @@ def load(
 
     Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
+    from kgcheck.report.tables import load_table
+
     if neo4j_home and not offline:
         raise UsageError("--neo4j-home is for --offline", "name a folder for the files with --offline")
     if offline and (options.prune or options.full or options.dry_run or given("store")):
@@ -83,24 +86,15 @@ def load(
         )
     if offline:
         summary, files = workspace.prepare_import(directory, offline, quarantine=quarantine, **dict(options))
-        _show_load(summary, format_)
-        _show_import(files, neo4j_home, directory, format_)
     else:
-        summary = workspace.load(directory, quarantine=quarantine, **dict(options))
-        _show_load(summary, format_)
+        summary, files = workspace.load(directory, quarantine=quarantine, **dict(options)), None
+    show(format_, summary.model_dump_json(indent=2), load_table(summary))
+    if format_ == "table":
+        _note_load(summary)
+    if files:
+        _show_import(files, neo4j_home, directory, format_)
     if summary.incomplete:
         click.get_current_context().exit(EXIT_INCOMPLETE)
-
-
-def _show_load(summary: "LoadSummary", format_: str) -> None:
-    from kgcheck.cli.console import results
-    from kgcheck.report.tables import load_table
-
-    if format_ == "json":
-        json_result(summary.model_dump_json(indent=2))
-        return
-    results().print(load_table(summary))
-    _note_load(summary)
 
 
 def _note_load(summary: "LoadSummary") -> None:
@@ -165,7 +159,7 @@ _RELEASE_OPTION = click.option(
 
 @click.command("build")
 @click.argument("sources", type=FilePath())
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="The import directory to make.")
+@out_folder_option("The import directory to make.")
 @_RELEASE_OPTION
 @workspace_options(
     "profile",
@@ -185,8 +179,16 @@ def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str,
 
     Exit codes: 0 done, 2 usage or a failure, 3 done, but too many rows could not be loaded.
     """
+    from kgcheck.report.tables import built_table
+
     built = workspace.build_import(out, sources, releases=_stated_releases(releases))
-    _show_built(built, format_)
+    show(format_, built.model_dump(mode="json"), built_table(built))
+    note(f"{built.folder}: {how_many(built.nodes, 'node')}, {how_many(built.edges, 'edge')}")
+    for file, causes in built.left_out.items():
+        why = ", ".join(f"{count:,} with {cause}" for cause, count in causes.items())
+        note(f"{file}: {why} left out")
+    if lacking := [file.file for file in built.files if not file.rows]:
+        note(f"no source states anything for {how_many(len(lacking), 'file')}: {', '.join(lacking)}")
     if not given("store"):
         profile = f" --profile {workspace.profile}" if given("profile") else ""
         audit = f"kgcheck audit --store STORE --reference {workspace.reference}{profile}"
@@ -196,18 +198,6 @@ def build(workspace: "Workspace", sources: Path, out: Path, releases: tuple[str,
     _note_load(summary)
     if summary.incomplete:
         click.get_current_context().exit(EXIT_INCOMPLETE)
-
-
-def _show_built(built: "BuiltDirectory", format_: str) -> None:
-    from kgcheck.report.tables import built_table
-
-    show(format_, built.model_dump(mode="json"), built_table(built))
-    note(f"{built.folder}: {how_many(built.nodes, 'node')}, {how_many(built.edges, 'edge')}")
-    for file, causes in built.left_out.items():
-        why = ", ".join(f"{count:,} with {cause}" for cause, count in causes.items())
-        note(f"{file}: {why} left out")
-    if lacking := [file.file for file in built.files if not file.rows]:
-        note(f"no source states anything for {how_many(len(lacking), 'file')}: {', '.join(lacking)}")
 
 
 _KINDS = click.Choice(["sources", "bibliography"])
@@ -220,7 +210,12 @@ def reference() -> None:
 
 @reference.command("build")
 @click.argument("directory", type=FilePath())
-@click.option("--out", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make.")
+@workspace_options(
+    "profile",
+    reference=click.option(
+        "--out", "reference", required=True, type=FilePath(dir_okay=False), help="The DuckDB file to make."
+    ),
+)
 @_RELEASE_OPTION
 @click.option(
     "--kind",
@@ -241,30 +236,25 @@ def reference() -> None:
     type=FilePath(dir_okay=False),
     help="bibliography: a file with the PMIDs of retracted papers, one a line.",
 )
-@PARTS["profile"]
 def reference_build(
+    workspace: "Workspace",
     directory: Path,
-    out: Path,
     releases: tuple[str, ...],
     kind: str,
     complete: tuple[str, ...],
     retractions: tuple[Path, ...],
-    profile: str,
 ) -> None:
     """Build a snapshot from every file under DIRECTORY that a recipe of the profile, or the bibliography, knows."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.workspace import Workspace
-
     stated = _stated_releases(releases)
     if kind == "bibliography":
-        _build_bibliography(directory, out, stated, complete, retractions)
+        _build_bibliography(workspace, directory, releases=stated, complete=complete, retractions=retractions)
         return
-    _refuse_of_bibliography(complete, retractions)
-    with Workspace(reference=out, profile=profile, progress=RichProgress()) as workspace:
-        notes: list[str] = []
-        built = workspace.build_reference(directory, releases=stated, notes=notes)
-        note(*notes)
-        _show_sources(built, "table")
+    if complete or retractions:
+        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
+    notes: list[str] = []
+    built = workspace.build_reference(directory, releases=stated, notes=notes)
+    note(*notes)
+    _show_sources(built, "table")
 
 
 def _stated_releases(releases: tuple[str, ...]) -> dict[str, str]:
@@ -278,21 +268,16 @@ def _stated_releases(releases: tuple[str, ...]) -> dict[str, str]:
 
 
 @reference.command("show")
-@click.argument("snapshot", type=FilePath())
+@workspace_options(
+    "profile", progress=False, reference=click.argument("reference", metavar="SNAPSHOT", type=FilePath())
+)
 @click.option("--kind", type=_KINDS, default="sources", show_default=True, help="Of the snapshot.")
 @table_or_json_option()
-@PARTS["profile"]
-def reference_show(snapshot: Path, kind: str, format_: str, profile: str) -> None:
+def reference_show(workspace: "Workspace", kind: str, format_: str) -> None:
     """List the releases in SNAPSHOT: source, release, date, file, hash, licence and rows."""
-    from kgcheck.workspace import Workspace
-
     if kind == "bibliography":
-        from kgcheck.literature.bibliography_reader import Bibliography
-
-        with Bibliography(snapshot) as bibliography:
-            _show_releases(bibliography.releases(), format_)
-        return
-    with Workspace(reference=snapshot, profile=profile) as workspace:
+        _show_bibliography(workspace, format_)
+    else:
         _show_sources(workspace.releases(), format_)
 
 
@@ -300,22 +285,19 @@ def reference_show(snapshot: Path, kind: str, format_: str, profile: str) -> Non
 @click.argument("directory", type=FilePath(file_okay=False))
 @click.option("--source", "sources", multiple=True, help="Only the files of this source; all if none is named.")
 @table_or_json_option()
-@PARTS["profile"]
-def reference_fetch(directory: Path, sources: tuple[str, ...], format_: str, profile: str) -> None:
+@workspace_options("profile")
+def reference_fetch(workspace: "Workspace", directory: Path, sources: tuple[str, ...], format_: str) -> None:
     """Download the providers' files into DIRECTORY: goes on where it was cut off, leaves what is unchanged.
 
     Exit code 3 if a file could not be had.
     """
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.profile.schema import read_schema
     from kgcheck.providers.http import Http
     from kgcheck.reference.download import fetch_references
     from kgcheck.report.tables import fetched_table
-    from kgcheck.settings import read_settings
 
-    schema, settings = read_schema(profile), read_settings()
-    with Http(settings) as http:
-        done = fetch_references(directory, schema, http, sources=sources, progress=RichProgress())
+    schema = workspace.schema
+    with Http(workspace.settings) as http:
+        done = fetch_references(directory, schema, http, sources=sources, progress=workspace.progress)
     show(format_, [f.model_dump(mode="json") for f in done], fetched_table(done))
     if any(f.failure for f in done):
         click.get_current_context().exit(EXIT_INCOMPLETE)
@@ -325,45 +307,33 @@ def reference_fetch(directory: Path, sources: tuple[str, ...], format_: str, pro
 @click.argument("older", type=FilePath())
 @click.argument("newer", type=FilePath())
 @table_or_json_option()
-@PARTS["profile"]
-def reference_diff(older: Path, newer: Path, format_: str, profile: str) -> None:
+@workspace_options("profile", progress=False)
+def reference_diff(workspace: "Workspace", older: Path, newer: Path, format_: str) -> None:
     """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
-    from kgcheck.profile.schema import read_schema
     from kgcheck.reference.difference import compare_snapshots
     from kgcheck.report.tables import difference_table
 
-    changes = compare_snapshots(older, newer, read_schema(profile))
+    changes = compare_snapshots(older, newer, workspace.schema)
     show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
 
 
-def _refuse_of_bibliography(*given: Sequence[object]) -> None:
-    if any(given):
-        raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
-
-
-def _build_bibliography(
-    directory: Path, out: Path, stated: dict[str, str], complete: Sequence[str], retractions: Sequence[Path]
-) -> None:
-    from kgcheck.cli.console import RichProgress
+def _build_bibliography(workspace: "Workspace", directory: Path, **options: Any) -> None:
     from kgcheck.literature.bibliography import build_bibliography
-    from kgcheck.literature.bibliography_reader import Bibliography
-    from kgcheck.settings import read_settings
 
-    built = build_bibliography(
-        directory,
-        out,
-        read_settings(),
-        releases=stated,
-        complete=complete,
-        retractions=retractions,
-        progress=RichProgress(),
-    )
-    with Bibliography(out) as bibliography:
-        _show_releases(bibliography.releases(), "table")
+    out, settings = Path(workspace.reference or ""), workspace.settings
+    built = build_bibliography(directory, out, settings, progress=workspace.progress, **options)
+    _show_bibliography(workspace, "table")
     shown = ", ".join(f"{count:,} of {source}" for source, count in built.statements.items())
     note(f"{how_many(built.works, 'work')}; statements: {shown}")
     if built.rejected:
         note(f"{built.rejected:,} records were not read: {built.quarantine}")
+
+
+def _show_bibliography(workspace: "Workspace", format_: str) -> None:
+    from kgcheck.literature.bibliography_reader import Bibliography
+
+    with Bibliography(Path(workspace.reference or "")) as bibliography:
+        _show_releases(bibliography.releases(), format_)
 
 
 def _show_releases(releases: "Sequence[SourceRelease]", format_: str) -> None:
@@ -394,7 +364,6 @@ def profile() -> None:
 @table_or_json_option()
 def profile_list_profiles(format_: str) -> None:
     """List the profiles that kgcheck has."""
-    from kgcheck.profile.folder import profile_names
     from kgcheck.profile.schema import load_schema
 
     schemas = [load_schema(name) for name in profile_names()]
@@ -410,7 +379,7 @@ def profile_list_profiles(format_: str) -> None:
 @workspace_options("store")
 @click.argument("files", nargs=-1, type=FilePath(exists=True), metavar="[FILES]...")
 @columns_option()
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="The folder to make.")
+@out_folder_option("The folder to make.")
 def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[str, str], out: Path) -> None:
     """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
 
@@ -421,7 +390,8 @@ def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[
     from kgcheck.graph.survey import survey
     from kgcheck.profile.init import draft_of_schema, draft_profile, write_profile
 
-    _refuse_profile(out)
+    if (out / GRAPH).exists():
+        raise ConfigurationError(f"there is a profile in {out} already", "name another folder with --out")
     if files:
         with FileStore(files, workspace.settings, workspace.progress, columns=columns) as store:
             shown = ", ".join(path.name for path in files)
@@ -439,13 +409,6 @@ def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[
     note(f"next: kgcheck audit --store {workspace.store} --profile {out.absolute()} --type structure")
 
 
-def _refuse_profile(folder: Path) -> None:
-    from kgcheck.profile.folder import GRAPH
-
-    if (folder / GRAPH).exists():
-        raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
-
-
 @profile.command("validate")
 @click.argument("profile")
 @table_or_json_option()
@@ -455,7 +418,6 @@ def profile_validate(profile: str, format_: str) -> None:
     Exit code 2 if anything is.
     """
     from kgcheck.profile.claims import load_claim_forms
-    from kgcheck.profile.folder import is_path
     from kgcheck.profile.validate import CLAIMS, validate_profile
 
     if not is_path(profile) and Path(profile).is_dir():
@@ -481,7 +443,6 @@ def profile_validate(profile: str, format_: str) -> None:
 def _selects(schema: "Schema") -> None:
     """Refuse selects that a recipe must not have."""
     from kgcheck.profile.reference_files import recipes_by_path
-    from kgcheck.profile.toml_files import Mistake, WrongFile
     from kgcheck.reference.selects import refusal
 
     for path, recipe in recipes_by_path(schema).items():
@@ -507,19 +468,16 @@ def ledger_info(workspace: "Workspace", format_: str) -> None:
 
 
 @ledger.command("copy")
-@click.argument("source", metavar="FROM", type=LedgerName())
+@workspace_options(ledger=click.argument("ledger", metavar="FROM", type=LedgerName()))
 @click.argument("target", metavar="TO", type=LedgerName())
 @table_or_json_option()
-def ledger_copy(source: str, target: str, format_: str) -> None:
+def ledger_copy(workspace: "Workspace", target: str, format_: str) -> None:
     """Write into the ledger TO what FROM has, all of it or nothing.
 
     Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
     an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
     """
-    from kgcheck.cli.console import RichProgress
     from kgcheck.report.tables import copied_table
-    from kgcheck.workspace import Workspace
 
-    with Workspace(ledger=source, progress=RichProgress()) as workspace:
-        copied = workspace.copy_ledger(target)
+    copied = workspace.copy_ledger(target)
     show(format_, [table._asdict() for table in copied], copied_table(copied))

@@ -8,11 +8,11 @@ import click
 
 from kgcheck.cli.options import FilePath, table_or_json_option
 from kgcheck.cli.output import json_result, note, result, show_rows
+from kgcheck.curation.project_file import NAME, FoundFile, find_file
 from kgcheck.errors import InputMissing, KgcheckError, UsageError
 
 if TYPE_CHECKING:
     from kgcheck.curation.project import Project
-    from kgcheck.curation.project_file import FoundFile
 
 
 _CONFIG = click.option(
@@ -26,7 +26,6 @@ _CONFIG = click.option(
 def _project(config: Path | None, *, warn: bool = False) -> "Project":
     """kgcheck.toml, read and checked whole."""
     from kgcheck.curation.project import overlaps, read_project
-    from kgcheck.curation.project_file import FoundFile
 
     found = FoundFile(config, is_named=True) if config else _nearest_file()
     project = read_project(found.path, is_named=found.is_named)
@@ -36,8 +35,6 @@ def _project(config: Path | None, *, warn: bool = False) -> "Project":
 
 
 def _nearest_file() -> "FoundFile":
-    from kgcheck.curation.project_file import NAME, find_file
-
     if (found := find_file()) is None:
         raise InputMissing(f"there is no {NAME} in this folder or above", "kgcheck init writes one")
     return found
@@ -177,7 +174,6 @@ def trust(path: Path | None, listed: bool, revoked: bool) -> None:
     --config or KGCHECK_CONFIG names is trusted by that.
     """
     from kgcheck.curation.project import read_project
-    from kgcheck.curation.project_file import NAME
     from kgcheck.curation.trust import is_trusted, revoke, trust, trusted
 
     if listed and (path or revoked):

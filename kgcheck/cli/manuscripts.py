@@ -13,9 +13,12 @@ from kgcheck.cli.options import (
     literature_option,
     manuscript_options,
     options_of,
+    out_folder_option,
+    table_or_json_option,
     workspace_options,
 )
 from kgcheck.cli.output import note, result, show, show_or_write, text_result
+from kgcheck.grounding.remarks import LIMITED
 from kgcheck.options import GroundLimits, Spending, TextOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
 
 def _limits(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
     """``NAME=COUNT`` as a dictionary; the names are those of remarks and of states."""
-    from kgcheck.grounding.remarks import LIMITED
-
     found: dict[str, int] = {}
     for value in values:
         name, _, count = value.partition("=")
@@ -137,7 +138,7 @@ def brief(
 @click.command("score")
 @manuscript_options("brain")
 @click.option("--before", type=FilePath(dir_okay=False), help="JSON of an earlier score: what is unchanged is kept.")
-@click.option("--format", "format_", type=click.Choice(("table", "json")), default="table", show_default=True)
+@table_or_json_option()
 def score(workspace: "Workspace", options: TextOptions, file: Path, before: Path | None, format_: str) -> None:
     """Score FILE in eight dimensions: a judge (55 %), a corpus (25 %), what can be counted (20 %), less a penalty.
 
@@ -156,12 +157,7 @@ def score(workspace: "Workspace", options: TextOptions, file: Path, before: Path
 
 @click.command("improve")
 @manuscript_options(brain="llm")
-@click.option(
-    "--out",
-    required=True,
-    type=FilePath(file_okay=False),
-    help="Folder of the rounds and the best text; goes on there.",
-)
+@out_folder_option("Folder of the rounds and the best text; goes on there.")
 @click.option(
     "--rounds", type=click.IntRange(1, 1_000), default=12, show_default=True, help="With those that are done."
 )

@@ -11,6 +11,7 @@ import click
 
 from kgcheck.choices import BRAINS, CHECK_THRESHOLDS, DEFAULT_PROFILE, DEFAULT_STORE, FORMATS, PINS_FILE
 from kgcheck.cli.output import note
+from kgcheck.curation.project_file import configured
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.ledger.place import checked_place
 from kgcheck.redact import is_secret_path
@@ -65,8 +66,6 @@ class Configured(click.Option):
 
     def _configured(self) -> tuple[str, str] | None:
         """Return the value in kgcheck.toml, and its place there."""
-        from kgcheck.curation.project_file import configured
-
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
 
 
@@ -136,6 +135,11 @@ def format_options(forms: Sequence[str] = FORMATS, *, folder: bool = False) -> D
         )(function)
 
     return add
+
+
+def out_folder_option(text: str) -> Decorator:
+    """``--out``, a folder, which has to be named."""
+    return click.option("--out", required=True, type=FilePath(file_okay=False), help=text)
 
 
 def table_or_json_option() -> Decorator:
@@ -361,9 +365,9 @@ def options_of(model: "type[BaseModel]", parameter: str = "options", **own: Deco
     return add
 
 
-def flags_of(model: "type[BaseModel]") -> Decorator:
+def flags_of(model: "type[BaseModel]", **own: Decorator | None) -> Decorator:
     """An option for each field of a model, of which the command gets the names as they were typed."""
-    return lambda function: _with(_options(model).values(), function)
+    return lambda function: _with(_options(model, **own).values(), function)
 
 
 def _options(model: "type[BaseModel]", **own: Decorator | None) -> dict[str, Decorator]:
@@ -389,7 +393,7 @@ def _option_of(name: str, field: "FieldInfo") -> Decorator:
     text = f"{words[:1].upper()}{words[1:]}{'; may be repeated' if several else ''}."
     if form.get("type") == "boolean":
         return click.option(flag, name, is_flag=True, help=text)
-    shown = {} if several or field.default is None else {"default": field.default, "show_default": True}
+    shown = {} if several or field.default is None else {"default": field.default, "show_default": field.default != ""}
     item = form.get("items", form)
     item = schema.get("$defs", {}).get(str(item.get("$ref")).rpartition("/")[2], item)
     kind = _type_of(item | extra, field)

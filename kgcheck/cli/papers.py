@@ -11,9 +11,11 @@ from kgcheck.cli.options import FilePath, index_option, options_of, table_or_jso
 from kgcheck.cli.output import json_result, note, result, show, show_rows, text_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UnknownName, UsageError
 from kgcheck.inputs import read_whole
+from kgcheck.model import Stance
 from kgcheck.options import VerifyOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
+from kgcheck.profile.corpus_files import corpus_recipe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,14 +60,11 @@ def corpus_add(
     What was cut off goes on: documents that are there already are not embedded or stored again. Records that are no
     documents go to quarantine.jsonl in the index, each with the reason.
     """
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.formats import read_retractions
-    from kgcheck.profile.corpus_files import corpus_recipe
 
     chosen = corpus_recipe(recipe) if recipe else None
     gone = read_retractions(retractions) if retractions else ()
-    with Corpus(literature, create=True, progress=RichProgress()) as corpus:
+    with _opened(literature, create=True) as corpus:
         added = corpus.add(files, chosen, replace=replace)
         if retractions:
             concerned = corpus.store.retract(gone)
@@ -123,7 +122,6 @@ def corpus_gather(
     Exit codes: 0 done; 2 usage or configuration; 3 the service could not be looked at: what came is kept.
     """
     from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.gather import Gathering, gather
     from kgcheck.literature.topics import TopicGathering, gather_topic
     from kgcheck.providers.http import Http
@@ -138,22 +136,15 @@ def corpus_gather(
         raise UsageError("--limit, --references and --citations go with QUERY", "with --topic, --keep names how many")
     if query and given:
         raise UsageError("--seeds, --rounds, --tau and --keep go with --topic", "leave them out, or name a topic")
-    with (
-        Http(read_settings(offline=True) if offline else read_settings()) as http,
-        Corpus(literature, create=True, progress=RichProgress()) as corpus,
-    ):
+    settings = read_settings(offline=True) if offline else read_settings()
+    with Http(settings) as http, _opened(literature, create=True) as corpus:
         embedder = _model_of(corpus, model)
         try:
             if topic:
-                of_topic_done = gather_topic(
-                    TopicGathering(source, topic, **given, full_text=full_text),
-                    corpus,
-                    http,
-                    embedder,
-                    progress=RichProgress(),
-                )
-                note(f"papers of {of_topic_done.day}: {_counted(of_topic_done.steps)}")
-                note(f"records: {_counted(of_topic_done.counts)}; every step is in {of_topic_done.log}")
+                about = TopicGathering(source, topic, **given, full_text=full_text)
+                gathered = gather_topic(about, corpus, http, embedder, progress=RichProgress())
+                note(f"papers of {gathered.day}: {_counted(gathered.steps)}")
+                note(f"records: {_counted(gathered.counts)}; every step is in {gathered.log}")
             else:
                 wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
                 done = gather(wanted, corpus, http)
@@ -173,10 +164,7 @@ def _counted(counts: dict[str, int]) -> str:
 @_MODEL
 def corpus_build(literature: Path, anew: bool, model: str | None) -> None:
     """Finish an index whose build was cut off, or make it again from its documents."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.corpus import Corpus
-
-    with Corpus(literature, progress=RichProgress()) as corpus:
+    with _opened(literature) as corpus:
         _build(corpus, _model_of(corpus, model), anew=anew)
 
 
@@ -185,10 +173,7 @@ def corpus_build(literature: Path, anew: bool, model: str | None) -> None:
 @index_option()
 def corpus_remove(ids: tuple[str, ...], literature: Path) -> None:
     """Take documents out of an index by their ids, e.g. pmid:22663011."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.literature.corpus import Corpus
-
-    with Corpus(literature, progress=RichProgress()) as corpus:
+    with _opened(literature) as corpus:
         lacking = [i for i in ids if corpus.store.number_of(i) is None]
         if lacking:
             raise UnknownName("document", lacking[0], [], f"kgcheck corpus list --ids --index {literature} tells all")
@@ -266,6 +251,13 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
     show(format_, found.model_dump(mode="json"), Group(facts, "", sections, "", references))
 
 
+def _opened(literature: Path, *, create: bool = False) -> "Corpus":
+    from kgcheck.cli.console import RichProgress
+    from kgcheck.literature.corpus import Corpus
+
+    return Corpus(literature, create=create, progress=RichProgress())
+
+
 def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":
     """The model that was named, or that the index has; None for words alone."""
     from kgcheck.literature.search import choose_model
@@ -306,16 +298,7 @@ def _summary(literature: Path, manifest: "Manifest") -> str:
 )
 @click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
 @table_or_json_option()
-def search(
-    workspace: "Workspace",
-    query: str,
-    limit: int,
-    documents: tuple[str, ...],
-    passages: Path | None,
-    expand: bool,
-    sections: tuple[str, ...],
-    format_: str,
-) -> None:
+def search(workspace: "Workspace", query: str, passages: Path | None, format_: str, **wanted: Any) -> None:
     """Search for QUERY: in the whole index, in given documents, or in given passages."""
     lines: list[str] | None = None
     if passages:
@@ -323,7 +306,7 @@ def search(
 
         text = read_whole(passages, errors="backslashreplace")
         lines = [clean(line) for line in text.splitlines() if line.strip()]
-    found = workspace.search(query, limit=limit, documents=documents, passages=lines, expand=expand, sections=sections)
+    found = workspace.search(query, passages=lines, **wanted)
     note(*found.notes)
     if not found.hits:
         note("nothing was found: try fewer or other words")
@@ -362,7 +345,6 @@ def verify(workspace: "Workspace", claim: str | None, triple: str | None, option
     Exit codes: 0 supported, or the papers are silent; 1 contradicted; 2 usage or configuration; 3 the model was
     stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.model import Stance
     from kgcheck.report.tables import claim_table
 
     verified = workspace.verify(claim or "", triple=triple, **dict(options))
@@ -386,7 +368,8 @@ def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: P
     Claims of different papers are compared: which support and which contradict each other. Citations among the papers
     rank them. All of it is kept in the ledger, so that only what changed is read again, and what was cut off goes on.
     """
-    from kgcheck.cli.console import results
+    from rich.console import Group
+
     from kgcheck.grounding.claims.page import agreement_table, claims_page, claims_table
 
     mapped, name = workspace.claims(papers=papers), workspace.literature.name if workspace.literature else ""
@@ -396,12 +379,8 @@ def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: P
         write_text(out / "claims.json", found.model_dump_json(indent=2) + "\n")
         write_text(out / "claims.html", claims_page(found, name))
         note(f"written to {out}: claims.html and claims.json")
-    match format_:
-        case "json":
-            json_result(found.model_dump(mode="json"))
-        case "html":
-            text_result(claims_page(found, name))
-        case _:
-            results().print(claims_table(found))
-            if found.groups:
-                results().print(agreement_table(found))
+    if format_ == "html":
+        text_result(claims_page(found, name))
+        return
+    tables = (claims_table(found), *([agreement_table(found)] if found.groups else ()))
+    show(format_, found.model_dump(mode="json"), Group(*tables))

@@ -3,12 +3,12 @@
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note, show
+from kgcheck.cli.options import FilePath, out_folder_option, table_or_json_option, workspace_options
+from kgcheck.cli.output import note, show
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, LedgerError
 from kgcheck.plurals import how_many
 
@@ -57,20 +57,15 @@ def _folder(workspace: "Workspace", patch: str) -> Path:
 @table_or_json_option()
 def patch_make(
     workspace: "Workspace",
-    accepted: bool,
     findings: tuple[str, ...],
-    run: str,
     folder: Path,
-    by: str,
     format_: str,
+    **how: Any,
 ) -> int:
     """Make a patch of findings: files for programs and for people. Exit code 1: none can be repaired so."""
     chosen = {name: to if given else None for name, given, to in (text.partition("=") for text in findings)}
-    made = workspace.make_patch(folder, findings=chosen, accepted=accepted, run=run, by=by)
-    if format_ == "json":
-        json_result(made.as_row())
-    else:
-        _show_operations([(n, "", words, "") for n, words in made.words()])
+    made = workspace.make_patch(folder, findings=chosen, **how)
+    _show(format_, made.as_row(), [(n, "", words, "") for n, words in made.words()])
     by_why: dict[str, list[Finding]] = {}
     for item in made.left_out:
         by_why.setdefault(item.why, []).append(item.finding)
@@ -107,16 +102,9 @@ def patch_check(workspace: "Workspace", patch: str, format_: str) -> int:
 @_BY
 @workspace_options("store", "profile", "ledger")
 @table_or_json_option()
-def patch_apply(
-    workspace: "Workspace",
-    patch: str,
-    delete: bool,
-    from_elsewhere: bool,
-    by: str,
-    format_: str,
-) -> int:
+def patch_apply(workspace: "Workspace", patch: str, format_: str, **how: Any) -> int:
     """Do every operation of PATCH that the graph still fits. Exit code 1: some were in conflict."""
-    outcome = workspace.apply_patch(_folder(workspace, patch), by=by, delete=delete, from_elsewhere=from_elsewhere)
+    outcome = workspace.apply_patch(_folder(workspace, patch), **how)
     if not outcome.done and not outcome.conflicts:
         note(f"patch {outcome.patch.id} was applied already: nothing was done")
     return _end(outcome, format_, "done", "done before")
@@ -136,7 +124,7 @@ def patch_undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int
 @patch.command("export")
 @_PATCH
 @click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder to write to.")
+@out_folder_option("Folder to write to.")
 @workspace_options("store", "profile", "ledger")
 def patch_export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
     """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
@@ -167,20 +155,15 @@ def patch_list(workspace: "Workspace", format_: str) -> None:
 def patch_show(workspace: "Workspace", patch: str, format_: str) -> None:
     """Show PATCH, an id or the beginning of one: each operation and what became of it."""
     entry, operations = workspace.patch(patch)
-    if format_ == "json":
-        shown = [o.model_dump(mode="json") for o in operations]
-        json_result(entry.model_dump(mode="json") | {"listed": shown})
-        return
-    note(f"patch {entry.id} for {entry.store}, made by {entry.by} {entry.made:%Y-%m-%d %H:%M}, in {entry.folder}")
-    note(f"{entry.state.value} by {entry.state_by} {entry.state_at:%Y-%m-%d %H:%M}")
-    _show_operations([(o.number, o.state.value, o.about, o.why) for o in operations])
+    if format_ == "table":
+        note(f"patch {entry.id} for {entry.store}, made by {entry.by} {entry.made:%Y-%m-%d %H:%M}, in {entry.folder}")
+        note(f"{entry.state.value} by {entry.state_by} {entry.state_at:%Y-%m-%d %H:%M}")
+    row = entry.model_dump(mode="json") | {"listed": [o.model_dump(mode="json") for o in operations]}
+    _show(format_, row, [(o.number, o.state.value, o.about, o.why) for o in operations])
 
 
 def _end(outcome: "PatchOutcome", format_: str, now: str, before: str) -> int:
-    if format_ == "json":
-        json_result(outcome.as_row())
-    else:
-        _show_operations([(number, "conflict", words, why) for number, words, why in outcome.words()])
+    _show(format_, outcome.as_row(), [(number, "conflict", words, why) for number, words, why in outcome.words()])
     line = f"patch {outcome.patch.id}: {outcome.done:,} {now}"
     if before and outcome.before:
         line += f", {outcome.before:,} {before}"
@@ -188,9 +171,8 @@ def _end(outcome: "PatchOutcome", format_: str, now: str, before: str) -> int:
     return EXIT_FINDINGS if outcome.conflicts else EXIT_CLEAN
 
 
-def _show_operations(rows: list[tuple[int, str, str, str]]) -> None:
-    from kgcheck.cli.console import results
+def _show(format_: str, row: dict[str, Any], operations: list[tuple[int, str, str, str]]) -> None:
     from kgcheck.report.tables import operation_table
 
-    if rows:
-        results().print(operation_table(rows))
+    if operations or format_ == "json":
+        show(format_, row, operation_table(operations))

@@ -1,7 +1,7 @@
 """``kgcheck protocol``: protocols of dry-lab studies from papers and facts, their mistakes, quality and programs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,16 +13,24 @@ from kgcheck.cli.options import (
     literature_option,
     live_option,
     options_of,
+    out_folder_option,
     table_or_json_option,
     workspace_options,
 )
 from kgcheck.cli.output import json_result, note, result, show_or_write
 from kgcheck.cli.output import show as show_result
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UnknownName, UsageError
+from kgcheck.inputs import read_whole
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
+from kgcheck.protocols.programs.sandbox import ProgramLimits
+from kgcheck.protocols.protocol import grounds_rows, read_objective, read_protocol, step_rows
+from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kgcheck.protocols.programs.analyses import AnalysisResult
     from kgcheck.protocols.programs.steps import RunOptions
     from kgcheck.protocols.search.run import SearchPlace, StudySearch
     from kgcheck.workspace import Workspace
@@ -30,7 +38,7 @@ if TYPE_CHECKING:
 
 @click.command("search")
 @click.argument("objective", type=FilePath(dir_okay=False))
-@click.option("--out", required=True, type=FilePath(file_okay=False), help="Folder of the result; goes on there.")
+@out_folder_option("Folder of the result; goes on there.")
 @click.option(
     "--place",
     "places",
@@ -39,11 +47,7 @@ if TYPE_CHECKING:
     help="Where to search; may be given again [default: pubmed, pmc, geo]",
 )
 @workspace_options(
-    "store",
-    "reference",
-    "profile",
-    "brain",
-    "offline",
+    *("store", "reference", "profile", "brain", "offline"),
     literature=literature_option("Index of papers, searched where no service can be looked at.", configured=False),
 )
 @options_of(Spending, "spending")
@@ -64,18 +68,20 @@ def search(
 
     Exit codes: 0 done; 2 usage or configuration; 3 a place could not be looked at, or the model did not answer.
     """
-    from kgcheck.protocols.protocol import read_objective
-    from kgcheck.protocols.search.run import search_studies
+    from rich.console import Group
+
+    from kgcheck.protocols.search.run import SEARCH_FILE, search_studies
 
     wanted = read_objective(objective)
     found, notes = search_studies(workspace, wanted, out, places=places, spending=spending)
     note(*notes)
     for missed in found.unsearched:
         note(f"{missed.place}, query {missed.query}: could not be looked at: {missed.reason}")
-    if format_ == "json":
-        json_result(found.model_dump(mode="json"))
-    else:
-        _show_search(found, out)
+    show_result(format_, found.model_dump(mode="json"), Group(*_search_tables(found)))
+    if format_ == "table":
+        kept = f"{len(found.kept):,} of {how_many(len(found.papers), 'paper')} kept"
+        usable = f"{len(found.usable):,} of {len(found.data_sets):,} data sets usable"
+        result(f"{how_many(len(found.queries), 'query', 'queries')}; {kept}, {usable}: {out / SEARCH_FILE}")
     if found.unsearched:
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
@@ -85,9 +91,7 @@ _PAPER_COLUMNS = ("degree", "paper", "year", "whole", "title", "why")
 _DATA_SET_COLUMNS = ("data set", "species", "assay", "samples", "title", "why")
 
 
-def _show_search(found: "StudySearch", out: Path) -> None:
-    from kgcheck.cli.console import results
-    from kgcheck.protocols.search.run import SEARCH_FILE
+def _search_tables(found: "StudySearch") -> "tuple[RenderableType, RenderableType]":
     from kgcheck.report.safe_console import RowTable
 
     papers = [
@@ -97,16 +101,13 @@ def _show_search(found: "StudySearch", out: Path) -> None:
         )
         for one in found.kept
     ]
-    results().print(RowTable(_PAPER_COLUMNS, papers, keys=_PAPER_COLUMNS[:4]))
     sets = []
     for one in found.usable:
         s = one.data_set
         sets.append((s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, "; ".join(one.reasons)))
-    results().print(RowTable(_DATA_SET_COLUMNS, sets, keys=_DATA_SET_COLUMNS[:1]))
-    result(
-        f"{how_many(len(found.queries), 'query', 'queries')}; "
-        f"{len(found.kept):,} of {how_many(len(found.papers), 'paper')} kept, "
-        f"{len(found.usable):,} of {len(found.data_sets):,} data sets usable: {out / SEARCH_FILE}"
+    return (
+        RowTable(_PAPER_COLUMNS, papers, keys=_PAPER_COLUMNS[:4]),
+        RowTable(_DATA_SET_COLUMNS, sets, keys=_DATA_SET_COLUMNS[:1]),
     )
 
 
@@ -138,11 +139,9 @@ def report(
 
     Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
     """
-    from kgcheck.protocols.protocol import read_objective
     from kgcheck.protocols.rendering import details, reports_table
     from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
-    from kgcheck.visible import as_json
 
     objective = read_objective(objective_file) if objective_file else None
     reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)
@@ -158,18 +157,9 @@ def report(
 
 @click.command("design")
 @click.argument("objective", type=FilePath(dir_okay=False))
-@click.option(
-    "--out",
-    required=True,
-    type=FilePath(file_okay=False),
-    help="Folder of the protocol and its transcript; goes on there.",
-)
+@out_folder_option("Folder of the protocol and its transcript; goes on there.")
 @workspace_options(
-    "store",
-    "reference",
-    "ledger",
-    "profile",
-    "brain",
+    *("store", "reference", "ledger", "profile", "brain"),
     literature=literature_option("Literature index: its whole papers that fit best are read.", configured=False),
     live=live_option("Look up the data sets that papers name."),
 )
@@ -204,7 +194,6 @@ def design(
     """
     from kgcheck.protocols.design.designs import FILE
     from kgcheck.protocols.design.material import read_reports
-    from kgcheck.protocols.protocol import read_objective
 
     wanted, given = read_objective(objective), read_reports(reports)
     made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
@@ -222,7 +211,6 @@ def design(
 def show(file: Path, step: str | None, format_: str) -> None:
     """Show the protocol in FILE (protocol.json): its steps, and what each rests on."""
     from kgcheck.cli.console import results
-    from kgcheck.protocols.protocol import grounds_rows, read_protocol, step_rows
     from kgcheck.report.tables import rows_table
 
     protocol = read_protocol(file)
@@ -262,11 +250,7 @@ CHECK_FORMS = ("table", "json", "markdown", "sarif")
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, type=FilePath(dir_okay=False))
 @workspace_options(
-    "store",
-    "reference",
-    "ledger",
-    "profile",
-    "offline",
+    *("store", "reference", "ledger", "profile", "offline"),
     literature=literature_option("Literature index in which papers are looked up.", configured=False),
     live=live_option("Ask Crossref, PubMed and the repositories of data sets, too."),
 )
@@ -347,7 +331,7 @@ _MAX_ROWS_SHOWN = 3
 @click.option("--genes", multiple=True, help="Names or ids, with commas between; or @FILE, one a line.")
 @click.option("--target", default="", help="What a gene set is held against, e.g. a disease, by id or name.")
 @click.option("--set", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of --analysis.")
-@click.option("--step", default="", help="Run this step alone, e.g. S1.2.")
+@click.option("--step", "only", default="", help="Run this step alone, e.g. S1.2.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of random numbers.")
 @click.option("--programs", type=FilePath(file_okay=False), help="Folder of programs: S1.2.py, S1.3.R, ...")
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE", help="An input that no step makes.")
@@ -360,19 +344,17 @@ _MAX_ROWS_SHOWN = 3
 @options_of(Spending, "spending")
 def run(
     workspace: "Workspace",
-    spending: Spending,
     protocol: Path | None,
     analysis: str | None,
     genes: tuple[str, ...],
     target: str,
     parameters: tuple[str, ...],
-    step: str,
     seed: int,
-    programs: Path | None,
     inputs: tuple[str, ...],
     seconds: float,
     memory: int,
     out: Path | None,
+    **how: Any,
 ) -> None:
     """Run the steps of PROTOCOL, each into a folder of --out: ready analyses and programs; or one --analysis.
 
@@ -382,46 +364,34 @@ def run(
 
     Exit codes: 0 all ran; 1 a step did not; 2 usage or configuration; 3 the graph or the model could not be reached.
     """
-    from kgcheck.protocols.programs.analyses import ready_analyses
+    from kgcheck.protocols.programs.analyses import ready_analyses, write_result
+    from kgcheck.protocols.programs.steps import RunOptions, analyse
 
     if analysis == "list":
         for ready in ready_analyses().values():
             result(f"{ready.name}: {ready.title} ({', '.join(ready.parameters)})")
         return
-    out = _require_out(protocol, analysis, out)
-    names = _gene_names(genes)
-    if protocol is None:
-        numbers = dict(_pair(text) for text in parameters)
-        _show_analysis(workspace, analysis or "", names, target, numbers, seed, out)
-        return
-    from kgcheck.protocols.programs.sandbox import ProgramLimits
-    from kgcheck.protocols.programs.steps import RunOptions
-
-    options = RunOptions(
-        only=step,
-        genes=names,
-        target=target,
-        seed=seed,
-        programs=programs,
-        inputs={name: Path(file) for name, file in map(_pair, inputs)},
-        limits=ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory),
-        spending=spending,
-    )
-    failed = _run_protocol(workspace, protocol, out, options)
-    click.get_current_context().exit(EXIT_FINDINGS if failed else EXIT_CLEAN)
-
-
-def _require_out(protocol: Path | None, analysis: str | None, out: Path | None) -> Path:
     if (protocol is None) == (analysis is None):
         raise UsageError("name a protocol or an --analysis, and not both", "kgcheck protocol run --help")
     if out is None:
         raise UsageError("no folder for the results is named", "name one with --out")
-    return out
+    names = _gene_names(genes)
+    if protocol is None:
+        numbers = dict(map(_pair, parameters))
+        found = analyse(workspace, analysis or "", names, target=target, parameters=numbers, seed=seed)
+        write_result(found, out)
+        _show_analysis(found)
+        result(out / "results.json")
+        return
+    files = {name: Path(file) for name, file in map(_pair, inputs)}
+    limits = ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory)
+    options = RunOptions(genes=names, target=target, seed=seed, inputs=files, limits=limits, **how)
+    failed = _run_protocol(workspace, protocol, out, options)
+    click.get_current_context().exit(EXIT_FINDINGS if failed else EXIT_CLEAN)
 
 
 def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
     from kgcheck.protocols.programs.steps import program_figures, run_steps
-    from kgcheck.protocols.protocol import read_protocol
 
     states, records = [], []
     for outcome in run_steps(workspace, read_protocol(protocol), out, options):
@@ -438,20 +408,7 @@ def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "R
     return "failed" in states
 
 
-def _show_analysis(
-    workspace: "Workspace",
-    name: str,
-    genes: tuple[str, ...],
-    target: str,
-    parameters: dict[str, str],
-    seed: int,
-    out: Path,
-) -> None:
-    from kgcheck.protocols.programs.analyses import write_result
-    from kgcheck.protocols.programs.steps import analyse
-
-    found = analyse(workspace, name, genes, target=target, parameters=parameters, seed=seed)
-    write_result(found, out)
+def _show_analysis(found: "AnalysisResult") -> None:
     note(*found.notes)
     for gene in (*found.unknown, *found.several):
         note(f"{gene} is {'unknown' if gene in found.unknown else 'the name of several nodes'}: left out")
@@ -462,12 +419,9 @@ def _show_analysis(
     for table in found.tables:
         for row in table.rows[:_MAX_ROWS_SHOWN]:
             result(f"  {table.name}: {row[1]} ({row[0]}), adjusted p {row[5]:.3g}")
-    result(out / "results.json")
 
 
 def _gene_names(given: tuple[str, ...]) -> tuple[str, ...]:
-    from kgcheck.inputs import read_whole
-
     names: list[str] = []
     for text in given:
         names += read_whole(Path(text[1:])).splitlines() if text.startswith("@") else text.split(",")

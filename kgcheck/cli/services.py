@@ -19,7 +19,7 @@ from kgcheck.cli.options import (
 )
 from kgcheck.cli.output import note, result, secret_note, show_rows, text_result
 from kgcheck.errors import MissingExtra, UsageError
-from kgcheck.options import ListeningOptions, McpListeningOptions
+from kgcheck.options import ListeningOptions, McpListeningOptions, TextOptions
 
 if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
@@ -66,7 +66,7 @@ def serve(
     from kgcheck.service.state import ServiceOptions
 
     options = ServiceOptions(
-        **{name: str(part) if isinstance(part, Path) else part for name, part in parts.items()},
+        **parts,
         config=config,
         prefix=prefix,
         hosts=tuple(name.lower() for name in listening.allowed_hosts),
@@ -79,7 +79,7 @@ def serve(
 
         text_result(routes_table(create_app(Service(options))))
         return
-    serve(options, listening.host, listening.port, proxies=listening.proxies, on_start=_show)
+    serve(options, listening, on_start=_show)
 
 
 def _show(address: str, token: str) -> None:
@@ -90,12 +90,7 @@ def _show(address: str, token: str) -> None:
 
 @click.command("mcp")
 @workspace_options(*_PARTS, progress=False, live=_LIVE)
-@click.option(
-    "--bibliography",
-    type=FilePath(dir_okay=False),
-    help="For ground_text and check_protocol: a bibliography snapshot.",
-)
-@click.option("--results", type=FilePath(dir_okay=False), help="For ground_text: JSON file with the canonical results.")
+@options_of(TextOptions, "sources", tokens=None, money=None)
 @click.option(
     "--role",
     type=click.Choice(("viewer", "curator")),
@@ -109,18 +104,11 @@ def _show(address: str, token: str) -> None:
     help="Serve over HTTP, and not over stdin and stdout; the options of listening that follow are for it.",
 )
 @options_of(McpListeningOptions, "listening")
-def mcp(
-    workspace: "Workspace",
-    listening: McpListeningOptions,
-    bibliography: Path | None,
-    results: Path | None,
-    role: str,
-    http: bool,
-) -> None:
+def mcp(workspace: "Workspace", listening: McpListeningOptions, sources: TextOptions, role: str, http: bool) -> None:
     """Serve tools for language models.
 
     They are check, ask, search, verify, findings, explain, verified_facts, ground_text, brief, check_protocol, and
-    decide.
+    decide. ground_text looks into --bibliography and --results, check_protocol into --bibliography.
 
     A client such as Claude Desktop or VS Code starts it by itself, and talks to it over stdin and stdout. With --http
     it serves many, on http://HOST:PORT/mcp, each with a token: kgcheck token add. While there is none, it serves this
@@ -128,28 +116,17 @@ def mcp(
     """
     try:
         from kgcheck.ledger.accounts import Role
-        from kgcheck.mcp.running import run_http, run_stdio
-        from kgcheck.mcp.tools import checked_sources
-        from kgcheck.service.limits import ServiceLimits
+        from kgcheck.mcp.server import run_http, run_stdio
+        from kgcheck.mcp.tools import check_sources
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "kgcheck":
             raise
         raise MissingExtra("kgcheck mcp", "mcp") from error
-    sources, may = checked_sources(bibliography, results), Role(role)
-    if not http:
-        run_stdio(workspace, may, sources)
-        return
-    run_http(
-        workspace,
-        may,
-        listening.host,
-        listening.port,
-        listening.allowed_hosts,
-        proxies=listening.proxies,
-        limits=ServiceLimits(per_minute=listening.rate),
-        sources=sources,
-        announce=secret_note,
-    )
+    check_sources(sources)
+    if http:
+        run_http(workspace, Role(role), listening, sources, announce=secret_note)
+    else:
+        run_stdio(workspace, Role(role), sources)
 
 
 @click.group("token")

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
+from kgcheck.curation import forms
+from kgcheck.curation.compare import ComparedFinding
+from kgcheck.curation.findings import NOT_REJECTED
+from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
 from kgcheck.report.summary import summary_lines, wrong_lines
@@ -14,8 +18,7 @@ from kgcheck.report.tables import findings_table
 from kgcheck.workspace import Workspace
 
 if TYPE_CHECKING:
-    from kgcheck.curation.compare import ComparedFinding
-    from kgcheck.curation.thresholds import Crossed
+    pass
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -34,12 +37,9 @@ def show_run(
     format_: str = "table",
     out: Path | None = None,
     limit: int | None = None,
-    fail_on: str = "refuted",
-    exit_code: int = 0,
-    crossed: "Sequence[Crossed]" = (),
+    **fails: Any,
 ) -> None:
-    """Write a run to stdout or a file."""
-    fails: dict[str, Any] = {"fail_on": fail_on, "exit_code": exit_code, "crossed": crossed}
+    """Write a run to stdout or a file; what fails is as `Workspace.report` has it."""
     listed = None if run.is_check else workspace.facets(workspace.list_findings(run))
     if out is not None:
         workspace.report(run, format_, output=out, limit=limit, **fails)
@@ -58,9 +58,6 @@ def show_run(
 
 def _shown(workspace: Workspace, run: Run, most: int) -> "Iterable[ComparedFinding]":
     """The first findings of a run that nobody rejected; the finding of a check."""
-    from kgcheck.curation.compare import ComparedFinding
-    from kgcheck.curation.findings import NOT_REJECTED
-
     if not run.is_check:
         return workspace.list_findings(run, decisions=NOT_REJECTED).page(limit=most)
     return [
@@ -77,9 +74,6 @@ def show_listed(
     head: Callable[[], dict[str, Any]] = dict,
 ) -> None:
     """Write findings with what became of them and what was decided to stdout or a file."""
-    from kgcheck.curation import forms
-    from kgcheck.errors import UsageError
-
     if out is not None:
         forms.write(findings, format_, out, head)
     elif format_ == "parquet":

@@ -134,6 +134,12 @@ Passage = Annotated[str, AnswerField(characters=LONG)]
 Notes = Annotated[tuple[str, ...], AnswerField(characters=LONG)]
 
 
+class Partial(Given):
+    """An answer that may leave something out."""
+
+    left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
+
+
 class NodeLine(Given):
     """A node: its label, the id that its source database gave it, and what the graph calls it."""
 
@@ -190,15 +196,20 @@ class DecisionLine(Given):
     until: date | None = None
 
 
-class FindingLine(Given):
-    """A finding in short: what was checked, and what came out."""
+class TaskLine(Given):
+    """A node, a property of one, or an edge that is looked at."""
 
-    fingerprint: str = Field(description="names the finding in every run; `explain` takes it")
     type: str = Field(description="existence, attribute, triple (an edge), potential (a missing one) or structure")
     subject: NodeLine
     relation: str | None = None
     object: NodeLine | None = None
     attribute: str | None = None
+
+
+class FindingLine(TaskLine):
+    """A finding in short: what was checked, and what came out."""
+
+    fingerprint: str = Field(description="names the finding in every run; `explain` takes it")
     rule: str | None = None
     value: Annotated[Quoted | None, AnswerField("graph")] = Field(
         default=None, description="what the graph says, where it says something"
@@ -231,7 +242,7 @@ class FormerLine(Given):
     reason: str
 
 
-class FindingWhole(Given):
+class FindingWhole(Partial):
     """A finding with all that it rests on."""
 
     finding: FindingLine
@@ -242,7 +253,6 @@ class FindingWhole(Given):
     history: Annotated[tuple[DecisionLine, ...], AnswerField(items=_DECISIONS, called="decisions")] = Field(
         default=(), description="what was decided about it, the newest first"
     )
-    left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
 class FindingsGiven(Given):
@@ -350,17 +360,12 @@ class ClaimGiven(Given):
     notes: Notes = ()
 
 
-class FactLine(Given):
+class FactLine(TaskLine):
     """Verdict of the newest audit that looked at a fact.
 
     Without `outcome`, nobody has looked, which says nothing.
     """
 
-    type: str
-    subject: NodeLine
-    relation: str | None = None
-    object: NodeLine | None = None
-    attribute: str | None = None
     outcome: str | None = None
     reason: str | None = None
     confidence: float | None = None
@@ -371,11 +376,10 @@ class FactLine(Given):
     at: datetime | None = None
 
 
-class FactsGiven(Given):
+class FactsGiven(Partial):
     """Verification of facts."""
 
     facts: tuple[FactLine, ...]
-    left_out: tuple[str, ...] = Field(default=(), description="what is not given here")
 
 
 class DecidedLine(Given):
@@ -419,19 +423,17 @@ class TallyLine(Given):
     count: int
 
 
-class RunWhole(Given):
+class RunWhole(Partial):
     """A run with its counts."""
 
     run: RunLine
     tallies: Annotated[tuple[TallyLine, ...], AnswerField(items=_TALLIES, called="counts")]
-    left_out: tuple[str, ...] = ()
 
 
-class RunsGiven(Given):
+class RunsGiven(Partial):
     """Runs, the newest first."""
 
     runs: tuple[RunLine, ...]
-    left_out: tuple[str, ...] = ()
 
 
 def finding_fields(finding: Finding, **more: Any) -> dict[str, Any]:
@@ -552,7 +554,7 @@ class RemarkedLine(Given):
     remarks: tuple[RemarkLine, ...]
 
 
-class TextGiven(Given):
+class TextGiven(Partial):
     """Grounding of a text: what its sentences rest on."""
 
     alarms: int = Field(description="remarks that somebody should look at")
@@ -567,7 +569,6 @@ class TextGiven(Given):
     coverage: float | None = Field(default=None, description="share of its references that the text cites")
     not_looked: Reasons = Field(default={}, description="by check, why nothing, or not all, was looked at")
     notes: Notes = ()
-    left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
 class BriefLine(Given):
@@ -593,7 +594,7 @@ class BriefReferenceLine(Given):
     url: Passage = ""
 
 
-class BriefGiven(Given):
+class BriefGiven(Partial):
     """Brief of what is known of a node or a topic."""
 
     of: Annotated[Quoted, AnswerField("graph", LONG)]
@@ -601,7 +602,6 @@ class BriefGiven(Given):
     facts: tuple[BriefLine, ...]
     references: tuple[BriefReferenceLine, ...] = ()
     notes: Notes = ()
-    left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
 class FallenLine(Given):
@@ -633,7 +633,7 @@ class StudyRemarkLine(Given):
     rests_on: SourcePassage = None
 
 
-class ProtocolGiven(Given):
+class ProtocolGiven(Partial):
     """Result of checking a protocol."""
 
     title: Annotated[Quoted, AnswerField("text")]
@@ -643,7 +643,6 @@ class ProtocolGiven(Given):
     alarms: tuple[StudyRemarkLine, ...] = Field(description="all remarks but those that hold, the worst first")
     not_looked: Reasons = Field(default={}, description="by what, why it was not looked at")
     notes: Notes = ()
-    left_out: tuple[str, ...] = Field(default=(), description="what is not given here, and how much of it")
 
 
 def text_given(found: "Grounded", notes: Iterable[str], most: int) -> TextGiven:

@@ -1,6 +1,7 @@
 """Authentication of MCP callers by token, their roles and limits, and the log of their actions."""
 
 import logging
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
@@ -15,7 +16,7 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.service.access import BodyTooLarge, Principal, action_of
+from kgcheck.service.access import BodyTooLarge, Principal, Refused, TooManyRequests, action_of
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.middleware import HttpMiddleware
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from kgcheck.ledger.place import LedgerPlace
 
 LONGEST_TOKEN = 256
+_WAIT = "wait a minute"
+
+
+class NoJson(Refused):
+    """The body of a request is no JSON."""
+
+    status = HTTPStatus.BAD_REQUEST
 
 
 class LedgerTokens:
@@ -93,21 +101,6 @@ class ActionRecord:
             LOG.error("an action of %s is not in the record: %s", action.name, error.message)
 
 
-class _ByToken(HttpMiddleware):
-    """Lets each token send so many requests in a minute; where there are none, nobody is counted."""
-
-    def __init__(self, app: "ASGIApp", rates: Rates) -> None:
-        super().__init__(app)
-        self._rates = rates
-
-    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        user = scope.get("user")
-        if isinstance(user, AuthenticatedUser) and not self._rates.may_send(f"token {user.access_token.subject}"):
-            await _too_many("the token has sent too many requests in a minute")(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-
 class _Tries(HttpMiddleware):
     """Lets each address try so many wrong tokens in a minute, and writes down that it tried."""
 
@@ -127,7 +120,9 @@ class _Tries(HttpMiddleware):
             if message["type"] == "http.response.start" and message["status"] == 401:
                 if not self._rates.failed(address):
                     is_ended = True
-                    await _too_many("too many wrong tokens from this address")(scope, receive, send)
+                    await refusal(TooManyRequests("too many wrong tokens from this address", _WAIT))(
+                        scope, receive, send
+                    )
                     return
                 # Not what was too much: a record that anybody could fill would be of no use.
                 await self._record.add(None, address, scope["path"][:100], "", 401)
@@ -136,19 +131,23 @@ class _Tries(HttpMiddleware):
         await self._app(scope, receive, counting)
 
 
-class _FewValues(HttpMiddleware):
-    """Reads the body of a request of somebody known, and parses it in a thread before the SDK does."""
+class _ByToken(HttpMiddleware):
+    """Lets each token send so many requests in a minute, and parses their bodies in a thread before the SDK does."""
 
-    def __init__(self, app: "ASGIApp", most_bytes: int) -> None:
+    def __init__(self, app: "ASGIApp", rates: Rates, most_bytes: int) -> None:
         super().__init__(app)
+        self._rates = rates
         self._most_bytes = most_bytes
 
     async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if not isinstance(scope.get("user"), AuthenticatedUser):
+        user = scope.get("user")
+        if not isinstance(user, AuthenticatedUser):
             await self._app(scope, receive, send)
             return
         body = bytearray()
         try:
+            if not self._rates.may_send(f"token {user.access_token.subject}"):
+                raise TooManyRequests("the token has sent too many requests in a minute", _WAIT)
             async for part in Request(scope, receive).stream():
                 body += part
                 if len(body) > self._most_bytes:
@@ -157,11 +156,11 @@ class _FewValues(HttpMiddleware):
                 await anyio.to_thread.run_sync(json_of, body)
         except ClientDisconnect:
             return
-        except BodyTooLarge as error:
-            await refusal(error.status, error.message, error.hint)(scope, receive, send)
+        except Refused as error:
+            await refusal(error)(scope, receive, send)
             return
         except ValueError:
-            await refusal(400, "the body is no JSON", "send a message of JSON-RPC")(scope, receive, send)
+            await refusal(NoJson("the body is no JSON", "send a message of JSON-RPC"))(scope, receive, send)
             return
         read: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
@@ -175,18 +174,13 @@ def guard(app: "Starlette", record: ActionRecord, limits: ServiceLimits, most_by
     """Guard the SDK's application as the service guards its own."""
     rates = Rates(limits)
     # At the end: after the SDK has found out whose token it is.
-    app.user_middleware.append(Middleware(_ByToken, rates=rates))
-    app.user_middleware.append(Middleware(_FewValues, most_bytes=most_bytes))
+    app.user_middleware.append(Middleware(_ByToken, rates=rates, most_bytes=most_bytes))
     return _Tries(app, rates, record)
 
 
-def _too_many(words: str) -> JSONResponse:
-    return refusal(429, words, "wait a minute", {"retry-after": "60"})
-
-
-def refusal(status: int, words: str, hint: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def refusal(error: Refused) -> JSONResponse:
     """An answer to who is not let in."""
-    return JSONResponse({"error": words, "hint": hint}, status, headers)
+    return JSONResponse({"error": error.message, "hint": error.hint}, error.status, error.headers)
 
 
 def about(arguments: dict[str, Any]) -> str:

@@ -1,32 +1,60 @@
-"""ToolServer: the MCP server over a workspace, its tools, resources, prompts and error handling."""
+"""The MCP server over a workspace: its tools, resources, prompts and errors, over stdio or HTTP."""
 
 import functools
 import inspect
 import logging
 import re
+import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import anyio
 import anyio.to_thread
+import uvicorn
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool
-from pydantic import ValidationError
+from pydantic import AnyHttpUrl, ValidationError
+from sse_starlette.sse import AppStatus
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from kgcheck import __version__, deadline
-from kgcheck.errors import KgcheckError, UnknownName
+from kgcheck.errors import KgcheckError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
-from kgcheck.mcp.guards import ActionRecord, Asking, about
-from kgcheck.mcp.resources import PROMPTS, Resources
-from kgcheck.mcp.tools import OfferedTool, TextSources, Tools
+from kgcheck.ledger.accounts import Role, Users, whoami
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, about, guard, refusal
+from kgcheck.mcp.tools import PROMPTS, OfferedTool, Tools
 from kgcheck.model import Value
+from kgcheck.options import ListeningOptions, TextOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import redact
+from kgcheck.service.access import (
+    LOOPBACK,
+    NotSignedIn,
+    Refused,
+    check_host,
+    check_site,
+    comes_by_proxy,
+    is_loopback,
+)
+from kgcheck.service.limits import ListeningConfig, ServiceLimits
+from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
+from kgcheck.service.sessions import StartToken
+from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.visible import safe_json, visible
 from kgcheck.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 NAME = "kgcheck"
 INSTRUCTIONS = """\
@@ -133,18 +161,19 @@ def _address_of(context: Context[Any, Any] | None) -> str:
 
 
 def make_server(
-    workspace: Workspace, asking: Asking, sources: TextSources | None = None, *, seconds: float = CALL_S, **how: Any
+    workspace: Workspace, asking: Asking, sources: TextOptions | None = None, *, seconds: float = CALL_S, **how: Any
 ) -> ToolServer:
     """A server over a workspace, which stays open for as long as it is used."""
     # A subscription would hold a stream open for news that nobody sends.
     record = ActionRecord(workspace.ledger)
     server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
-    given = sources or TextSources()
+    given = sources or TextOptions()
     calls = _Calls(workspace, given, seconds)
-    for name, offered in Tools(workspace, asking, given).offered().items():
+    tools = Tools(workspace, asking, given)
+    for name, offered in tools.offered().items():
         writes = not offered.annotations.read_only_hint
         server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError, writes=writes)))
-    for uri, read in Resources(workspace, asking).offered().items():
+    for uri, read in tools.resources().items():
         add = server.resource(uri, name=read.__name__, **_documented(read), mime_type="application/json")
         add(calls.guarded(read, ResourceError))
     for prompt in PROMPTS:
@@ -170,7 +199,7 @@ def _instructions(schema: Schema) -> str:
 class _Calls:
     """Runs what is offered in threads, a few at a time, and says what goes wrong in words for whoever called."""
 
-    def __init__(self, workspace: Workspace, sources: TextSources, seconds: float) -> None:
+    def __init__(self, workspace: Workspace, sources: TextOptions, seconds: float) -> None:
         self._places = _places_of(workspace, sources)
         self._at_a_time = anyio.CapacityLimiter(_AT_A_TIME)
         self._seconds = seconds
@@ -229,8 +258,144 @@ def _result(given: Value) -> CallToolResult:
     )
 
 
-def _places_of(workspace: Workspace, sources: TextSources) -> list[str]:
+def _places_of(workspace: Workspace, sources: TextOptions) -> list[str]:
     """Names of files and servers that a workspace works with, the longest first: nobody outside needs them."""
     settings = workspace.settings
-    known = (workspace.store, workspace.reference, workspace.literature, workspace.ledger, *sources, settings.home)
+    known = [workspace.store, workspace.reference, workspace.literature, workspace.ledger, settings.home]
+    known += [sources.bibliography, sources.results]
     return sorted({str(place) for place in known if place}, key=len, reverse=True)
+
+
+PATH, HEALTH = "/mcp", "/health"
+MOST_BYTES = 1024 * 1024
+"""Largest body of a request."""
+
+_NO_USERS = (
+    "a proxy stands before the server, and nobody has a token",
+    "kgcheck token add NAME --role viewer makes one; without any, only this machine is served",
+)
+_IDLE_S, _SESSIONS = 1_800.0, 256
+_STOP_S, _END_S, _LOOK_S = 30, 5, 0.2
+"""Seconds for calls under way when the server is to end, then for connections, and between two looks."""
+
+
+def run_stdio(workspace: Workspace, role: Role, sources: TextOptions | None = None) -> None:
+    """Serve whoever started this process, until they close its standard input."""
+    start_logging()
+    server = make_server(workspace, Asking(role, whoami()), sources)
+    # A client that wants no more closes stdin, or asks the process to end.
+    with suppress(KeyboardInterrupt):
+        anyio.run(server.run_stdio_async)
+
+
+@contextmanager
+def users_of(workspace: Workspace) -> Iterator[Users | None]:
+    """Open the users with tokens in the ledger; None where there never was a token."""
+    place = workspace.ledger
+    if isinstance(place, Path) and not place.exists():
+        yield None
+        return
+    with Ledger(place) as ledger:
+        users = Users(ledger.database)
+        yield users if users.there_are_any() else None
+
+
+def make_app(
+    workspace: Workspace,
+    role: Role,
+    tokens: Users | StartToken,
+    hosts: Sequence[str] = (),
+    limits: ServiceLimits | None = None,
+    sources: TextOptions | None = None,
+) -> "tuple[ToolServer, ASGIApp]":
+    """The server as an ASGI application."""
+    # Tokens are made by kgcheck: nobody signs in anywhere, so no server is named that would issue them.
+    auth = AuthSettings(issuer_url=AnyHttpUrl("http://localhost"), resource_server_url=None)
+    verifier = LedgerTokens(tokens)
+    server = make_server(workspace, Asking(role, None), sources, auth=auth, token_verifier=verifier)
+    server.custom_route(HEALTH, methods=["GET"])(_health)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MOST_BYTES,
+        session_idle_timeout=_IDLE_S,
+        max_sessions=_SESSIONS,
+        # The SDK's own lets pages of every port of an allowed host in.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    guarded = guard(app, ActionRecord(workspace.ledger), limits or ServiceLimits(), MOST_BYTES)
+    has_users = not isinstance(tokens, StartToken)
+    return server, RequestLog(SecurityHeaders(_OwnSite(guarded, hosts, has_users=has_users)))
+
+
+class _Patient(uvicorn.Server):
+    """Lets calls under way end when it is asked to end itself; the SDK's streams would be cut off at once."""
+
+    def __init__(self, config: uvicorn.Config, server: ToolServer) -> None:
+        super().__init__(config)
+        self._server = server
+        AppStatus.enable_automatic_graceful_drain = False
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, wait for the calls, then end the streams."""
+        for one in self.servers:
+            one.close()
+        with anyio.move_on_after(_STOP_S):
+            while self._server.under_way:
+                await anyio.sleep(_LOOK_S)
+        # The last answer is on its way.
+        await anyio.sleep(_LOOK_S)
+        AppStatus.should_exit = True
+        await super().shutdown(sockets)
+
+
+async def _health(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+class _OwnSite(HttpMiddleware):
+    """Refuses what is for another host, what pages elsewhere send and, without users, what a proxy passes on."""
+
+    def __init__(self, app: "ASGIApp", names: Sequence[str], *, has_users: bool) -> None:
+        super().__init__(app)
+        self._names = frozenset(name.lower() for name in names)
+        self._has_users = has_users
+
+    async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["path"] == HEALTH:
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            check_host(headers.get("host", ""), LOOPBACK | self._names)
+            check_site(scope["method"], headers, self._names)
+            if not self._has_users and comes_by_proxy(headers):
+                raise NotSignedIn(*_NO_USERS)
+        except Refused as error:
+            await refusal(error)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+
+def run_http(
+    workspace: Workspace,
+    role: Role,
+    listening: ListeningOptions,
+    sources: TextOptions,
+    *,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve over HTTP until Ctrl-C or SIGTERM; calls under way end first."""
+    host, limits = listening.host, ServiceLimits(per_minute=listening.rate)
+    with users_of(workspace) as users:
+        if users is None and not is_loopback(host):
+            raise UsageError(f"{host} can be reached by others, and nobody has a token", _NO_USERS[1])
+        start = StartToken(workspace.settings, role)
+        if users is None and not start.is_known:
+            announce(f"while there are no users, clients send: Authorization: Bearer {start.value}")
+        start_logging()
+        own = [host] if host not in (*LOOPBACK, "0.0.0.0", "::") else []  # noqa: S104
+        server, app = make_app(workspace, role, users or start, [*own, *listening.allowed_hosts], limits, sources)
+        config = ListeningConfig(app, listening, limits, health=[HEALTH], end_s=_END_S)
+        # uvicorn ends the calls under way, and then raises again what asked it to end.
+        with suppress(KeyboardInterrupt):
+            _Patient(config, server).run()

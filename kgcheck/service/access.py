@@ -99,7 +99,7 @@ class Caller(NamedTuple):
 
     principal: Principal | None
     csrf: str = ""
-    """CSRF token of the session; empty where there is none."""
+    """CSRF token of the session, which forms send as ``csrf`` and scripts as ``X-CSRF-Token``; empty without one."""
     why: NotSignedIn | None = None
     """Reason why nobody is known."""
     counted: str = ""
@@ -110,11 +110,6 @@ def caller_of(request: Request) -> Caller:
     """Return the caller of a request."""
     found = getattr(request.state, "caller", None)
     return found if isinstance(found, Caller) else Caller(None)
-
-
-def csrf_of(request: Request) -> str:
-    """Return the CSRF token: forms of a page send it as ``csrf``, scripts as header ``X-CSRF-Token``."""
-    return caller_of(request).csrf
 
 
 async def somebody(request: Request) -> Principal | None:

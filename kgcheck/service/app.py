@@ -17,9 +17,8 @@ from kgcheck.service.page import finding, nodes, triage
 from kgcheck.service.page import patches as patch_pages
 from kgcheck.service.page import questions as question_pages
 from kgcheck.service.page import runs as run_pages
-from kgcheck.service.page import tasks as task_pages
 from kgcheck.service.page.rendering import error_page
-from kgcheck.service.problems import API, MEDIA_TYPE, Problem, add_handlers
+from kgcheck.service.problems import API, CONTENT, Problem, add_handlers
 from kgcheck.service.state import Service
 
 _API = (
@@ -28,7 +27,7 @@ _API = (
     *(health.actions_router, health.router, health.problems_router),
 )
 # The list of findings comes first: its own addresses are none of a finding.
-_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages, task_pages)
+_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages)
 
 TAGS = {
     "runs": "Audits and checks, with what their tasks ended with.",
@@ -52,18 +51,18 @@ what to do next. Lists come in pages: send `next` of one as `cursor` (of decisio
 Unknown parameters are refused: a filter with a slip of the pen would otherwise mean everything.
 """
 _WORDS = {
-    "400": "It cannot be understood or done so.",
-    "401": "Nobody is known who asks.",
-    "403": "Who asks may not do this.",
-    "404": "There is no such thing.",
-    "409": "It does not fit how things are now: changed meanwhile, under way, or locked.",
-    "413": "The request is too large.",
-    "415": "The body is of another type than the API takes.",
-    "421": "The request is for another host.",
-    "422": "A value is missing, wrong or unknown.",
-    "429": "Too many requests.",
-    "500": "Something that nobody foresaw.",
-    "503": "Something that the service works on cannot be reached or used now.",
+    400: "It cannot be understood or done so.",
+    401: "Nobody is known who asks.",
+    403: "Who asks may not do this.",
+    404: "There is no such thing.",
+    409: "It does not fit how things are now: changed meanwhile, under way, or locked.",
+    413: "The request is too large.",
+    415: "The body is of another type than the API takes.",
+    421: "The request is for another host.",
+    422: "A value is missing, wrong or unknown.",
+    429: "Too many requests.",
+    500: "Something that nobody foresaw.",
+    503: "Something that the service works on cannot be reached or used now.",
 }
 
 
@@ -87,7 +86,10 @@ def create_app(service: Service) -> FastAPI:
     app.state.error_page = error_page
     add_handlers(app)
     add_guards(app, service)
-    api = APIRouter(prefix="/v1")
+    answers: dict[int | str, dict[str, Any]] = {
+        status: {"description": words, "content": CONTENT} for status, words in _WORDS.items()
+    }
+    api = APIRouter(prefix=API, responses=answers)
     for router in _API:
         api.include_router(router)
     for router in (api, sign_in.router, *(part.router for part in _PAGES)):
@@ -118,25 +120,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     made["paths"] = {path: item for path, item in made["paths"].items() if path.startswith(f"{API}/")}
     for item in made["paths"].values():
         for operation in item.values():
-            _with_problems(operation)
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
+            for media in operation["responses"].get("200", {}).get("content", {}).values():
+                if media.pop("itemSchema", None):
+                    # What OpenAPI 3.2 has for a stream of events: in 3.1 it is a text.
+                    media["schema"] = {"type": "string"}
     return made
-
-
-def _with_problems(operation: dict[str, Any]) -> None:
-    responses = operation["responses"]
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    for status, words in _WORDS.items():
-        there = responses.get(status, {})
-        if status == "422":
-            there = {}
-        responses[status] = {
-            "description": there.get("description", words), "content": {**there.get("content", {}), **content},
-        }  # fmt: skip
-    for answer in responses.values():
-        for media in answer.get("content", {}).values():
-            if media.pop("itemSchema", None):
-                # What OpenAPI 3.2 has for a stream of events: in 3.1 it is a text.
-                media["schema"] = {"type": "string"}
-    operation["responses"] = dict(sorted(responses.items()))

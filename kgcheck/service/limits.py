@@ -19,6 +19,7 @@ from uvicorn.protocols.http.flow_control import CLOSE_HEADER, service_unavailabl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kgcheck.model import Value
+from kgcheck.options import ListeningOptions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -77,26 +78,24 @@ class ListeningConfig(uvicorn.Config):
     def __init__(
         self,
         app: "ASGIApp",
-        host: str,
-        port: int,
-        *,
+        listening: ListeningOptions,
         limits: ServiceLimits,
+        *,
         health: Collection[str],
-        proxies: Collection[str] = (),
         end_s: int = 20,
     ) -> None:
         self.limits = limits
         self.health = frozenset(health)
-        self.proxies = _TrustedHosts(list(proxies))
+        self.proxies = _TrustedHosts(list(listening.proxies))
         super().__init__(
             app,
-            host=host,
-            port=port,
+            host=listening.host,
+            port=listening.port,
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=bool(proxies),
-            forwarded_allow_ips=list(proxies),
+            proxy_headers=bool(listening.proxies),
+            forwarded_allow_ips=list(listening.proxies),
             timeout_graceful_shutdown=end_s,
             timeout_keep_alive=max(1, int(limits.waiting_s)),
             h11_max_incomplete_event_size=HEADERS_BYTES,

@@ -24,10 +24,11 @@ _NO_PATH = "(no such path)"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Metrics:
-    """The metrics of one service."""
+class Metrics(Collector):
+    """The metrics of one service; those of its ledger, which is read at every scrape, are collected by itself."""
 
     def __init__(self, service: "Service") -> None:
+        self._service = service
         # When each series began is of no use to anybody, and doubles what is sent.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry(auto_describe=False)
@@ -39,7 +40,7 @@ class Metrics:
             "kgcheck_http_request_duration_seconds", "From a request to the end of its answer.", ("method", "route"),
             buckets=_BUCKETS, registry=self._registry,
         )  # fmt: skip
-        self._registry.register(_Ledger(service))
+        self._registry.register(self)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         shown = method if method in _METHODS else "other"
@@ -49,35 +50,6 @@ class Metrics:
     def text(self) -> bytes:
         """All of it, in the text format of Prometheus."""
         return generate_latest(self._registry)
-
-
-class Measured(HttpMiddleware):
-    """Counts what goes through an application."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        super().__init__(app)
-        self._metrics = metrics
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun, status = time.perf_counter(), 500
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        finally:
-            self._metrics.count(scope["method"], route_of(scope, _NO_PATH), status, time.perf_counter() - begun)
-
-
-class _Ledger(Collector):
-    """Collector of metrics from the ledger, which is read at every scrape."""
-
-    def __init__(self, service: "Service") -> None:
-        self._service = service
 
     def collect(self) -> Iterator[Metric]:
         yield from self._outcomes()
@@ -116,3 +88,25 @@ class _Ledger(Collector):
         for state, count in sorted(counts.items()):
             states.add_metric([state], count)
         yield states
+
+
+class Measured(HttpMiddleware):
+    """Counts what goes through an application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        super().__init__(app)
+        self._metrics = metrics
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun, status = time.perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._metrics.count(scope["method"], route_of(scope, _NO_PATH), status, time.perf_counter() - begun)

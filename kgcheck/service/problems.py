@@ -23,6 +23,9 @@ from kgcheck.service.access import SAFE, NotSignedIn
 from kgcheck.service.bodies import SHOWN_ERRORS
 
 MEDIA_TYPE = "application/problem+json"
+CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+"""Content of an answer that is a problem, as OpenAPI has it."""
+
 API = "/v1"
 _log = logging.getLogger(__name__)
 

@@ -2,13 +2,14 @@
 
 import gc
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 
 import uvicorn
 
 from kgcheck.errors import UsageError
+from kgcheck.options import ListeningOptions
 from kgcheck.service.access import is_loopback
 from kgcheck.service.app import create_app
 from kgcheck.service.limits import ListeningConfig
@@ -42,17 +43,13 @@ END_S = 20
 
 
 def serve(
-    options: ServiceOptions,
-    host: str,
-    port: int,
-    *,
-    proxies: Sequence[str] = (),
-    on_start: Callable[[str, str], None] | None = None,
+    options: ServiceOptions, listening: ListeningOptions, *, on_start: Callable[[str, str], None] | None = None
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; requests under way end first, and tasks come to where they can go on.
 
     `on_start` is told the address and, where nobody else can know it, the token that lets in whoever has it.
     """
+    host = listening.host
     local = is_loopback(host) and not options.hosts
     names = (*options.hosts, host.lower()) if local else options.hosts
     service = Service(options.model_copy(update={"is_local": local, "hosts": names}))
@@ -69,7 +66,7 @@ def serve(
         provider = start_telemetry(cleartext_hosts=settings.cleartext_hosts) if settings.telemetry else None
     app = RequestLog(traced(create_app(service), provider))
     health = [prefix + path for path in HEALTH for prefix in {"", options.prefix}]
-    config = ListeningConfig(app, host, port, limits=options.limits, health=health, proxies=proxies, end_s=END_S)
+    config = ListeningConfig(app, listening, options.limits, health=health, end_s=END_S)
     # Who asked for the end by a signal gets it, and it went well.
     with suppress(KeyboardInterrupt):
         _Server(config, service, on_start).run()

@@ -41,6 +41,9 @@ LONGEST_S = 0.8
 PATIENCE_S = 10.0
 """Seconds that a part counts as last seen while it is looked at, and that the first look may take."""
 
+_PARTS = {"store", "reference", "ledger", "literature", "profile", "live"}
+"""Options that name parts of the workspace."""
+
 _OF_GRAPH = ("store", "literature")
 """Parts that are closed while the store is written to."""
 
@@ -97,9 +100,9 @@ class ServiceOptions(Value):
     """Options of the service, named as on the command line."""
 
     store: str | None = None
-    reference: str | None = None
+    reference: Path | None = None
     ledger: str | None = None
-    literature: str | None = None
+    literature: Path | None = None
     profile: str = DEFAULT_PROFILE
     live: bool = False
     config: Path | None = None
@@ -154,17 +157,7 @@ class Service:
 
     def open(self, progress: Progress | None = None) -> Workspace:
         """A workspace of its own, for long work in another thread; who opens it closes it."""
-        given = self.options
-        return Workspace(
-            store=given.store,
-            reference=given.reference,
-            ledger=given.ledger,
-            literature=given.literature,
-            profile=given.profile,
-            live=given.live,
-            settings=self._settings,
-            progress=progress,
-        )
+        return Workspace(**self.options.model_dump(include=_PARTS), settings=self._settings, progress=progress)
 
     def project(self) -> Project:
         """The kgcheck.toml of the service, as it stands now."""

@@ -39,11 +39,6 @@ _GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _NOBODY, _NO_ROUTE = "-", "(none)"
 
 
-def request_id() -> str | None:
-    """The id of the request under way; None outside of one."""
-    return _request.get()
-
-
 def start_logging(level: int = logging.INFO) -> None:
     """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before."""
     handler = logging.StreamHandler(sys.stderr)
@@ -267,7 +262,7 @@ def _describe(span: Any, scope: "Scope", status: int) -> None:
     span.set_attributes(
         {"http.request.method": scope["method"], "http.route": route, "http.response.status_code": status}
     )
-    if name := request_id():
+    if name := _request.get():
         span.set_attribute("kgcheck.request.id", name)
     if status >= 500:
         span.set_status(Status(StatusCode.ERROR))

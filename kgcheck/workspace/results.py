@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 from kgcheck.model import Finding, Outcome, Tally
+from kgcheck.report.frames import as_data_frame, findings_arrow
 
 if TYPE_CHECKING:
     import pandas
@@ -43,14 +44,10 @@ class Findings:
 
     def to_arrow(self) -> "pa.Table":
         """One row a finding, with the columns of kgcheck.report.frames.FINDINGS."""
-        from kgcheck.report.frames import findings_arrow
-
         return findings_arrow(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The same as a data frame."""
-        from kgcheck.report.frames import as_data_frame
-
         return as_data_frame(self.to_arrow())
 
 

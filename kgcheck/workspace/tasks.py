@@ -6,28 +6,29 @@ whether it is to be begun, gone on with, or is whole. So nothing is lost and not
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, StrictBool, ValidationError
 
-from kgcheck.curation.project import LoadJob
+from kgcheck.curation.findings import LINE
+from kgcheck.curation.project import AnyJob, LoadJob, Project, read_project
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import Lease, WorkItem
 from kgcheck.model import Finding, Value
-from kgcheck.options import AuditScope, CheckLimits, Number, Whole, Word
+from kgcheck.options import AuditScope, OutsideCheckLimits, Whole, Word
 from kgcheck.report.tables import outcomes
 from kgcheck.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from kgcheck.curation.project import AnyJob, Project
 
 _UNDO = "patch_undo"
 
 RUN_ID = r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,12}"
 PATCH_ID = r"[0-9a-f]{4,64}"
+
+FactWords = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
+"""A fact to check, in words."""
 
 
 class TaskWork(NamedTuple):
@@ -59,14 +60,10 @@ class PatchWanted(Value):
     delete: StrictBool = False
 
 
-class ChecksWanted(CheckLimits):
+class ChecksWanted(OutsideCheckLimits):
     """Request for checks, one after the other."""
 
-    what: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...], Field(min_length=1, max_length=1_000)
-    ]
-    turns: Whole = Field(default=30, gt=0, le=1_000)
-    seconds: Number = Field(default=60.0, gt=0, le=600)
+    what: tuple[FactWords, ...] = Field(min_length=1, max_length=1_000)
 
 
 class JobWanted(Value):
@@ -160,9 +157,7 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) ->
         finding = next(iter(workspace.findings(run)))
         return {"what": fact, "run": run, **_ended(finding)}
     try:
-        result = workspace.check(
-            fact, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
-        )
+        result = workspace.check(fact, run_id=run, **wanted.limits)
     except KgcheckError as error:
         return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}
@@ -209,8 +204,6 @@ def _known_job(task: WorkItem, config: Path | None) -> "AnyJob | None":
 
 
 def _project(config: Path | None) -> "Project":
-    from kgcheck.curation.project import read_project
-
     if config is None:
         raise UsageError("the service has no jobs", "kgcheck serve --config kgcheck.toml")
     return read_project(config)

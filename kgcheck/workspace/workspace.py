@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgcheck.choices import FORMATS, THRESHOLDS, chosen
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
+from kgcheck.graph.neighbourhood import Neighbourhood, neighbourhood, refs_of
+from kgcheck.ledger.place import is_same_place, ledger_place
+from kgcheck.llm.budget import Limits
+from kgcheck.loading.admin_import import OfflineImport
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
+from kgcheck.outputs import write_text
+from kgcheck.profile.import_files import load_recipe
 from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
 
 if TYPE_CHECKING:
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from kgcheck.curation.patch_maker import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.curation.thresholds import Crossed
-    from kgcheck.graph.neighbourhood import Neighbourhood
     from kgcheck.grounding.brief import Brief
     from kgcheck.grounding.claims.verification import MapResult, VerifyResult
     from kgcheck.grounding.ground import Grounded
@@ -37,7 +42,6 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
-    from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
     from kgcheck.protocols.checking.quality import StudyQuality
@@ -114,7 +118,6 @@ class Workspace(Context):
         self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None, **options: Any
     ) -> "tuple[LoadSummary, OfflineImport]":
         """Write the files for ``neo4j-admin database import``, for a new and large database; options: `LoadOptions`."""
-        from kgcheck.loading.admin_import import OfflineImport
         from kgcheck.loading.load import import_folder, load_directory
 
         source, wanted = import_folder(directory), options_from(LoadOptions, options)
@@ -151,7 +154,6 @@ class Workspace(Context):
         Of a folder of files, a snapshot is built first, ``reference.duckdb`` in the directory. Without ``sources``, the
         snapshot is the reference of the workspace; else what was built from becomes it.
         """
-        from kgcheck.profile.import_files import load_recipe
         from kgcheck.reference.import_directory import build_import
 
         given = self.reference if sources is None else Path(sources)
@@ -174,8 +176,6 @@ class Workspace(Context):
 
     def neighbourhood(self, centre: str | Finding | Ref | Triple, each: int = 5) -> "Neighbourhood":
         """A few neighbours along each relation of a node, an edge, or what a finding is about, with names."""
-        from kgcheck.graph.neighbourhood import neighbourhood, refs_of
-
         refs = refs_of(self.finding(centre) if isinstance(centre, str) else centre)
         return neighbourhood(self.graph, refs, each)
 
@@ -245,8 +245,6 @@ class Workspace(Context):
 
     def ask(self, question: str, *, papers: bool = True, **options: Any) -> AskResult:
         """Answer a question from the graph, or with the brain ``llm`` from papers, too; options: `Spending`."""
-        from kgcheck.llm.budget import Limits
-
         limits = Limits.of(options_from(Spending, options))
         with noting() as notes, self.asker(limits, notes, papers=papers) as ask:
             return AskResult(ask(question), tuple(notes))
@@ -466,7 +464,6 @@ class Workspace(Context):
         program ends with, for sarif.
         """
         from kgcheck.curation.compare import comparison_summary
-        from kgcheck.outputs import write_text
         from kgcheck.report.render import render
 
         chosen("form", format_, FORMATS)
@@ -695,7 +692,6 @@ class Workspace(Context):
         """Write into another ledger what this one has, all of it or nothing; it has nothing that is not here."""
         from kgcheck.ledger.copying import copy_ledger
         from kgcheck.ledger.ledger import Ledger
-        from kgcheck.ledger.place import is_same_place, ledger_place
 
         place = ledger_place(to, self.settings)
         with self.reading() as ledger:

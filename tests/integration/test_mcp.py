@@ -28,10 +28,9 @@ from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp.answers import Quoted, claim_given, paper_line
 from kgcheck.mcp.guards import Asking
-from kgcheck.mcp.running import make_app
-from kgcheck.mcp.server import ToolServer, make_server
-from kgcheck.mcp.tools import checked_sources
+from kgcheck.mcp.server import ToolServer, make_app, make_server
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
+from kgcheck.options import TextOptions
 from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.sessions import StartToken
 from kgcheck.settings import Settings
@@ -353,7 +352,7 @@ def test_references_and_numbers_are_looked_up_where_their_files_are_named(
     assert kgcheck(*build, cwd=tmp_path).code == 0
     results = tmp_path / "results.json"
     results.write_text('{"partners of APOE": 12}', encoding="utf-8")
-    sources = checked_sources(tmp_path / "works.duckdb", results)
+    sources = TextOptions(bibliography=tmp_path / "works.duckdb", results=results)
     server = make_server(workspace, Asking(Role.VIEWER, "ada"), sources)
     text = "# Abstract\n\nAPOE had 21 partners [1].\n\n# References\n\n1. doi:10.5555/none\n"
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from kgcheck.options import ListeningOptions
 from kgcheck.service.limits import RESERVE, ListeningConfig, ServiceLimits
 from tests.support.chance import new_seed
 
@@ -90,7 +91,7 @@ class Listening:
 def listening(proxies: tuple[str, ...] = (), **limits: Any) -> Iterator[Listening]:
     app = Application()
     how = ServiceLimits(**{"waiting_s": SECONDS, **limits})
-    config = ListeningConfig(app, "127.0.0.1", 0, limits=how, health=["/health"], proxies=proxies, end_s=1)
+    config = ListeningConfig(app, ListeningOptions(port=0, proxies=proxies), how, health=["/health"], end_s=1)
     config.lifespan = "off"
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

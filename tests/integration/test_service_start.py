@@ -19,6 +19,7 @@ from tests.support.literature import build_index, papers
 SCRIPT = """
 import gc, json, os, signal, sys, threading
 from urllib.request import Request, urlopen
+from kgcheck.options import ListeningOptions
 from kgcheck.service import server
 from kgcheck.service.state import ServiceOptions
 
@@ -34,7 +35,7 @@ def started(address, token):
     threading.Thread(target=ask).start()
 
 names = "store", "reference", "ledger", "literature"
-server.serve(ServiceOptions(**dict(zip(names, sys.argv[1:]))), "127.0.0.1", 0, on_start=started)
+server.serve(ServiceOptions(**dict(zip(names, sys.argv[1:]))), ListeningOptions(port=0), on_start=started)
 """
 
 

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from pydantic import SecretStr, ValidationError
 
 from kgcheck.ledger.accounts import Role
-from kgcheck.mcp.running import make_app
+from kgcheck.mcp.server import make_app
 from kgcheck.service.app import create_app
 from kgcheck.service.sessions import StartToken
 from kgcheck.service.state import Service, ServiceOptions

@@ -7,7 +7,8 @@ import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
-from kgcheck.mcp.guards import _FewValues
+from kgcheck.mcp.guards import _ByToken
+from kgcheck.service.limits import Rates, ServiceLimits
 from tests.support.spent import spent
 
 USER = AuthenticatedUser(AccessToken(token="1", client_id="ada", scopes=["viewer"]))
@@ -30,7 +31,7 @@ def read(parts: int) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         found.append((await receive())["body"])
 
-    anyio.run(partial(_FewValues(app, 1 << 20), {"type": "http", "user": USER}, receive, send))
+    anyio.run(partial(_ByToken(app, Rates(ServiceLimits()), 1 << 20), {"type": "http", "user": USER}, receive, send))
     assert found == [body]
 
 

@@ -270,12 +270,7 @@ def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> 
     return _made(made)
 
 
-@decisions_router.get(
-    "/export",
-    operation_id="export_decisions",
-    response_class=PlainTextResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@decisions_router.get("/export", operation_id="export_decisions", response_class=PlainTextResponse)
 def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm, Query()]) -> PlainTextResponse:
     """Write all decisions as `kgcheck decisions import` reads them, in an order that does not change."""
     with service.reading() as workspace:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import JSONResponse, PlainTextResponse
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.curation.findings import LINE
@@ -15,7 +15,7 @@ from kgcheck.model import Value
 from kgcheck.service.access import Admin, Open, Viewer
 from kgcheck.service.api.shapes import Shown
 from kgcheck.service.metrics import Metrics
-from kgcheck.service.problems import ProblemKind, problem_kinds
+from kgcheck.service.problems import CONTENT, ProblemKind, problem_kinds
 from kgcheck.service.state import Served
 
 router = APIRouter(tags=["health"])
@@ -53,7 +53,7 @@ async def get_live(asking: Open) -> Alive:
     "/health/ready",
     operation_id="get_ready",
     response_model=Readiness,
-    responses={503: {"model": Readiness, "description": "A part cannot be read."}},
+    responses={503: {"model": Readiness, "description": "A part cannot be read.", "content": CONTENT}},
 )
 async def get_ready(service: Served, asking: Open) -> JSONResponse:
     """Say within a second whether the ledger, the store and the references can be read now, and which cannot.
@@ -67,12 +67,7 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)
 
 
-@router.get(
-    "/metrics",
-    operation_id="get_metrics",
-    response_class=PlainTextResponse,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-)
+@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
 def get_metrics(request: Request, asking: Viewer) -> PlainTextResponse:
     """Requests by route and status, how long they took, tasks, and the latest run by outcome, for Prometheus."""
     metrics: Metrics = request.app.state.metrics
@@ -91,8 +86,6 @@ class ActionList(Value):
 
 class ActionsWanted(Value):
     """Filter and page of a list of actions."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=1_000)
     before: int | None = Field(default=None, ge=1, le=2**53, description="the number of the last one that was seen")

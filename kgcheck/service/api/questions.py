@@ -10,7 +10,7 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
-from kgcheck.options import CheckLimits, Day, Number, Whole
+from kgcheck.options import OutsideCheckLimits, Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Shown, TakenName
@@ -19,6 +19,7 @@ from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
+from kgcheck.workspace.tasks import ChecksWanted, FactWords
 
 router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
@@ -153,7 +154,7 @@ def search(service: Served, asking: Viewer, wanted: Searching) -> SearchAnswer:
     """Search the papers of the service."""
     with service.reading() as workspace:
         _check_papers(workspace)
-        found = workspace.search(wanted.query, limit=wanted.limit, documents=wanted.documents, expand=wanted.expand)
+        found = workspace.search(**dict(wanted))
     papers = [
         PaperRow.of(
             hit.document, retracted=bool(hit.document.retracted), score=round(hit.score, 4), passage=hit.passage
@@ -169,18 +170,9 @@ def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
     """Say what papers have to say of a claim or of an edge, with exact quotes."""
     with service.reading() as workspace:
         _check_papers(workspace)
-        result = workspace.verify(
-            wanted.claim or "",
-            triple=wanted.triple,
-            documents=wanted.documents,
-            top=wanted.top,
-        )
-    verdict = result.verdict
-    return ClaimAnswer.of(
-        verdict,
-        taken=[TakenName(**taken.as_row()) for taken in result.taken],
-        notes=result.notes,
-    )
+        result = workspace.verify(**dict(wanted) | {"claim": wanted.claim or ""})
+    taken = [TakenName(**taken.as_row()) for taken in result.taken]
+    return ClaimAnswer.of(result.verdict, taken=taken, notes=result.notes)
 
 
 def _check_papers(workspace: Workspace) -> None:
@@ -190,25 +182,13 @@ def _check_papers(workspace: Workspace) -> None:
 
 checks_router = APIRouter(tags=["check"], route_class=JsonRoute)
 
-FactWords = Annotated[str, Field(min_length=1, max_length=1_000, pattern=LINE)]
 
-
-class CheckWanted(CheckLimits):
+class CheckWanted(OutsideCheckLimits):
     """Request for a check, in words or as an edge."""
 
     what: FactWords | Triple = Field(
         description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
     )
-    turns: Whole = Field(default=30, ge=1, le=200, description="turns of all agents together")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300)
-
-
-class ChecksInTurn(Value):
-    """Request for checks that are made one after the other."""
-
-    graph_date: Day | None = Field(default=None, description="of when the graph is")
-    seconds: Number = Field(default=60.0, ge=0.1, le=300, description="most seconds of each")
-    what: list[FactWords] = Field(min_length=1, max_length=1_000)
 
 
 class Checked(Shown):
@@ -247,7 +227,7 @@ class VerifiedAnswer(Value):
 def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
-        checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
+        checked = workspace.check(wanted.what, **wanted.limits)
     finding = checked.finding
     return Checked.of(
         {**finding.as_row(), "about": f"{finding.task.type.value} {finding.task}"},
@@ -257,7 +237,7 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
 
 
 @checks_router.post("/check/batch", operation_id="check_many", status_code=202)
-def check_many(service: Served, asking: Curator, wanted: ChecksInTurn) -> TaskShown:
+def check_many(service: Served, asking: Curator, wanted: ChecksWanted) -> TaskShown:
     """Check many nodes, attributes or edges, as a task; its result names the run and the outcome of each."""
     return begin(service, "checks", wanted.model_dump(mode="json"), asking)
 

@@ -5,9 +5,8 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query
-from fastapi import Path as InPath
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from kgcheck.errors import UsageError
 from kgcheck.ledger.work import WorkItem, WorkState
@@ -59,8 +58,6 @@ class TaskList(Value):
 
 class TasksWanted(Value):
     """Filter of a list of tasks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=100, ge=1, le=500)
     kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
@@ -127,7 +124,7 @@ async def follow_task(
 jobs_router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 JobName = Annotated[
-    str, InPath(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="a job's name", examples=["nightly"])
+    str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="a job's name", examples=["nightly"])
 ]
 _PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "quarantine", "reports")
 """Settings of a job that are of this machine."""

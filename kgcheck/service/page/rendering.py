@@ -26,7 +26,7 @@ from kgcheck.report.comparison import STATES
 from kgcheck.report.documents import bar, html_environment
 from kgcheck.report.tables import shown_marks
 from kgcheck.report.wording import MARKS, TYPES
-from kgcheck.service.access import Principal, caller_of, csrf_of
+from kgcheck.service.access import Principal, caller_of
 from kgcheck.service.api.shapes import place_name
 from kgcheck.visible import visible
 
@@ -82,7 +82,7 @@ def render(
         "path": request.scope["path"].removeprefix(base_of(request)),
         "asking": asking,
         "may_decide": bool(asking and asking.role.may(Role.CURATOR)),
-        "csrf_token": csrf_of(request),
+        "csrf_token": caller_of(request).csrf,
         "version": __version__,
         "static": {name: f"{base_of(request)}/static/{name}?v={file.version}" for name, file in static_files().items()},
     }
