@@ -17,8 +17,9 @@ from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.literature.lexical import item_words
 from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
-from kgcheck.protocols.design.material import DesignRules
+from kgcheck.protocols.design.material import DesignRules, holds_words
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
+from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.rules import ProtocolRules
 from kgcheck.text.words import either
 
@@ -41,12 +42,13 @@ class StudyState(StrEnum):
 StudyRemark = StrEnum(
     "StudyRemark",
     "FACT_REFUTED FACT_UNVERIFIED FACT_ID_OUTDATED FACT_GONE FACT_FALSE FACT_STALE FACT_UNDECIDED FACT_NOT_LOOKED"
-    " FACT_NOT_LOOKED_SINCE FACT_UNAVAILABLE FACT_VERIFIED FACT_AS_STATED"
-    " PAPER_RETRACTED PAPER_UNKNOWN PAPER_UNAVAILABLE PAPER_STANDS QUOTE_DIFFERS"
+    " FACT_NOT_LOOKED_SINCE FACT_UNAVAILABLE FACT_VERIFIED FACT_AS_STATED FACT_DIFFERS"
+    " PAPER_RETRACTED PAPER_UNKNOWN PAPER_UNAVAILABLE PAPER_STANDS QUOTE_DIFFERS PASSAGE_DIFFERS"
     " DATA_SET_GONE DATA_SET_MISSING DATA_SET_NOT_SHOWN DATA_SET_OTHER_SPECIES DATA_SET_OTHER_ASSAY"
     " DATA_SET_NOT_LOOKED DATA_SET_FOUND MADE_LATER IN_A_CIRCLE NOT_MADE"
     " CONTROL_MISSING STATISTICS_MISSING CORRECTION_MISSING VERSION_MISSING VERSION_DIFFERS VERSION_NOT_IN_SOURCE"
-    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN",
+    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN"
+    " STEP_DIFFERS STEP_MISSING STEP_NOT_COMPARED SECTION_DIFFERS ANALYSIS_UNKNOWN STATEMENT_UNFOUNDED UNREADABLE",
 )
 """Kinds of remarks. The one list; corpus/protocols/checks.toml has the state and the words of each."""
 
@@ -177,11 +179,9 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
     for step in protocol.steps:
         for parameter in step.parameters:
-            if parameter.number is None:
-                continue
             if parameter.passage:
-                yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
-            elif words := _stems(parameter.name):
+                yield from _in_passage(step, parameter, quotes[parameter.passage])
+            elif parameter.number is not None and (words := _stems(parameter.name)):
                 # Of passages of this step whose words have the whole name, and of steps that name their passage.
                 sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
                 yield from _against(step, parameter, [*taken.get(words, ()), *sources])
@@ -199,17 +199,33 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 )
 
 
-def _in_passage(
-    step: StudyStep, parameter: StepParameter, quote: str, values: list[_SourceValue]
-) -> Iterator[StudyRemarked]:
-    """The passage that is named must have the value, as it is written or as a number."""
-    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
-    if parameter.value in quote or any(v.value in (own, parameter.number) for v in values):
-        return
-    note = f"{parameter.name} = {parameter.value}: {parameter.passage} has no such value"
-    yield remarked(
-        StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+def _in_passage(step: StudyStep, parameter: StepParameter, quote: str) -> Iterator[StudyRemarked]:
+    """The passage that is named must have the value as a whole, with its sign and unit."""
+    if why := _objection(parameter, quote):
+        note = f"{parameter.name} = {parameter.written}: {why}"
+        yield remarked(
+            StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+        )
+
+
+def _objection(parameter: StepParameter, quote: str) -> str:
+    """Tell what speaks against a setting, in the words of its passage."""
+    read = parameters_in(quote)
+    own = [p for p in read if p.name.casefold() == parameter.name.casefold()]
+    if any(p == parameter.model_copy(update={"passage": "", "name": p.name}) for p in own):
+        return ""
+    number, written = parameter.number, [q.value for q in quantities(parameter.value)]
+    measure = _scaled(number, parameter.unit) if number is not None else None
+    if number is not None and len(written) == 1 and number not in written:
+        return f"its number is {number}"
+    if own:
+        known = [(_scaled(p.number, p.unit), p.comparator) for p in own if p.number is not None]
+        shown = " and ".join(f"{p.written} {p.unit if p.unit not in p.written else ''}".strip() for p in own)
+        return "" if (measure, parameter.comparator) in known else f"{parameter.passage} has {shown}"
+    is_there = holds_words(quote, parameter.value) or any(
+        measure and measure == _scaled(q.value, q.unit) for q in quantities(quote)
     )
+    return "" if is_there else f"{parameter.passage} has no such value"
 
 
 def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
@@ -347,7 +363,8 @@ def odd_words(text: str, rationale: str) -> list[tuple[str, str]]:
 def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Values that are unusual, and words in which a step and its rationale differ."""
     for step in protocol.steps:
-        for odd in odd_values(step.text):
+        settings = (f"{p.name} of {p.value}" for p in step.parameters)
+        for odd in dict.fromkeys(odd for text in (step.text, *settings) for odd in odd_values(text)):
             note = f"{odd.of} {odd.written}; usual are {odd.usual.least:g} to {odd.usual.most:g}"
             yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
         for written, other in odd_words(step.text, step.rationale):
