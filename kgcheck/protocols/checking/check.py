@@ -105,6 +105,8 @@ def _fact_differences(protocol: StudyProtocol, worlds: "StudyWorlds") -> Iterato
                 own, other = getattr(fact, name) or "", getattr(now, name) or ""
                 if own != other:
                     notes.append(f"its {name} is {str(own) or 'none'}, and {str(other) or 'none'} in run {now.run}")
+        elif now and fact.run and now.at == fact.at:
+            notes.append(f"its run is {fact.run}, and what was judged at that time is of {now.run}")
         yield from (_fact_remark(StudyRemark.FACT_DIFFERS, fact, now, note) for note in notes)
 
 
@@ -259,7 +261,7 @@ def _assays(texts: Iterable[str]) -> set[str]:
 _ORDER = list(StudyState)
 
 ClauseLookup = Callable[[CheckTask, str, Mapping[Ref, Sequence[str]]], str]
-"""How a clause differs from what a task states, by names of nodes; empty where it does not, or nobody can tell."""
+"""The difference between a clause and its task, by names of nodes; empty where there is none, or nobody can tell."""
 
 
 class StudyWorlds(NamedTuple):

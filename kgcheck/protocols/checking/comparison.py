@@ -35,7 +35,7 @@ def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     by_rules = is_comparable and protocol.made_by == "rules"
     if is_comparable:
         yield from _fixed_remarks(protocol)
-    elif any(step.fixed for step in protocol.steps):
+    elif protocol.rules or any(step.fixed for step in protocol.steps):
         note = "its fixed steps were made by other rules than those of this kgcheck"
         yield remarked(StudyRemark.STEP_NOT_COMPARED, note)
     if by_rules:
@@ -48,7 +48,8 @@ def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             differences = [*_of_quoted(step, own, passages)]
             if by_rules:
                 differences += _of_rules(step, own, protocol, others)
-        elif step.fixed in DesignRules.shipped().fixed and is_comparable:
+        elif step.fixed in DesignRules.shipped().fixed:
+            # It was made again, or by other rules.
             differences = []
         else:
             differences = [*_of_written(step, own, protocol)]
@@ -57,7 +58,7 @@ def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         yield from (_differing(step, note) for note in differences)
         if step.analysis and not (step.fixed and is_comparable):
             yield from _analysis_remarks(step, own)
-        if not step.facts and not (step.fixed and is_comparable):
+        if not step.facts and quoted_text(step) is None and not (step.fixed and is_comparable):
             yield from _unfounded(step.id, (step.text, step.control, step.rationale))
     for section in protocol.sections:
         if not by_rules and not any(step.facts for step in section.steps):
@@ -66,7 +67,7 @@ def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _alternatives(protocol: StudyProtocol) -> Iterator[str]:
-    """By step, what its rationale says of other papers."""
+    """Yield the sentences of each rationale about other papers."""
     sections = [
         section.model_copy(update={"steps": tuple(step.model_copy(update={"rationale": ""}) for step in section.steps)})
         for section in protocol.sections
@@ -109,7 +110,7 @@ def _same(one: StudyStep, other: StudyStep) -> frozenset[str]:
     return frozenset(n for n in StudyStep.model_fields if getattr(one, n) == getattr(other, n))
 
 
-def _of_field(step: StudyStep, name: str) -> str:
+def _of_field(step: StudyStep | ReportStep, name: str) -> str:
     """The field of a step in short."""
     value = getattr(step, name)
     if not isinstance(value, tuple):
@@ -159,7 +160,7 @@ def _about_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[str, StudyPassage]) -> Iterator[str]:
-    """What a step in the words of a paper has and its passages have not."""
+    """Yield what a step in the words of a paper has and its passages lack."""
     text = quoted_text(step)
     if text not in [passage.quote for passage in own]:
         yield f"text: {str(text)[:_SHOWN]!r} is not the quote of {', '.join(step.passages)}: {own[0].quote[:_SHOWN]!r}"
@@ -188,7 +189,7 @@ def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[s
 
 
 def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol, others: str) -> Iterator[str]:
-    """What rules would have taken from the passages of a step, and it has not."""
+    """Yield what rules take from the passages of a step, and it lacks."""
     read = [_read(passage.quote) for passage in own]
     statistics = dict.fromkeys(name for one in read for name in one.statistics)
     tools = dict.fromkeys(tool.name for one in read for tool in one.tools)
@@ -198,6 +199,18 @@ def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProto
     ):
         if lost := [name for name in wanted if name not in has]:
             yield f"{kind}: its passages name {', '.join(lost)}"
+    by_passage = {passage.id: one for passage, one in zip(own, read, strict=True)}
+    for parameter in step.parameters:
+        given = by_passage.get(parameter.passage)
+        if given and (parameter.name, parameter.value) not in {(p.name, p.value) for p in given.parameters}:
+            yield f"parameters: {parameter.passage} has no {parameter.name} {parameter.written}"
+    settings = {(p.name, p.value) for p in step.parameters}
+    measured = ((p.name, p.value) for one in read for p in one.parameters if p.unit)
+    if lost := [f"{name} {value}" for name, value in measured if (name, value) not in settings]:
+        yield f"parameters: its passages have {', '.join(lost)}"
+    for kind in ("inputs", "outputs"):
+        if getattr(step, kind) != getattr(read[0], kind):
+            yield f"{kind}: {_of_field(step, kind)} instead of {_of_field(read[0], kind)} of its first passage"
     facts = facts_named(own[0].quote, protocol)
     if protocol.nodes and set(step.facts) != set(facts):
         strange = [i for i in step.facts if i not in facts]
@@ -214,7 +227,7 @@ def _read(quote: str) -> ReportStep:
 
 
 def _of_written(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol) -> Iterator[str]:
-    """What somebody wrote, and what nothing that the step names bears out."""
+    """Yield what a step states and nothing that it names bears out."""
     facts = {fact.id: fact.stated for fact in protocol.facts}
     stated = [*(f"{p.heading} {p.quote}" for p in own), *(facts[i] for i in step.facts)]
     if not stated:
@@ -236,7 +249,7 @@ def _of_written(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyPro
 
 
 def words_of_analysis(ready: ReadyAnalysis) -> list[str]:
-    """What is said of a ready analysis where it is declared and designed."""
+    """The words of a ready analysis, as it is declared and designed."""
     use = DesignRules.shipped().analyses.get(ready.name)
     steps = use.steps if use else ()
     settings = [f"{p.name} {p.value}" for step in steps for p in step.parameters]
@@ -244,7 +257,7 @@ def words_of_analysis(ready: ReadyAnalysis) -> list[str]:
 
 
 def _analysis_remarks(step: StudyStep, own: Sequence[StudyPassage]) -> Iterator[StudyRemarked]:
-    """What a step asks of a ready analysis that it cannot do."""
+    """Remark on what a step asks of its ready analysis, which cannot do it."""
     ready = ready_analyses().get(step.analysis)
     if ready is None:
         known = ", ".join(ready_analyses())

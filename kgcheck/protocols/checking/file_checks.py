@@ -44,7 +44,8 @@ def check_files(
     named: list[tuple[str, str, StudyProtocol]] = []
     refused: list[InputError] = []
     results: dict[str, CheckedProtocol] = {}
-    for path in files:
+    paths = list(files)
+    for path in paths:
         try:
             protocol = read_protocol(path)
             named.append((str(path), sha256(path.read_bytes()).hexdigest(), protocol))
@@ -55,7 +56,7 @@ def check_files(
         raise refused[0]
     found, notes = _checked(context, named, bibliography, data_sets)
     results |= {one.name: one for one in found}
-    return list(results.values()), notes
+    return [results[str(path)] for path in paths], notes
 
 
 def check_text(

@@ -17,6 +17,7 @@ from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.literature.lexical import item_words
 from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
+from kgcheck.protocols.design.by_rules import quoted_text
 from kgcheck.protocols.design.material import DesignRules, holds_words
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.reports.parameters import parameters_in
@@ -112,6 +113,7 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             quoted = repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
             for remark, words in _lacks(step, named):
                 yield remarked(remark, f"{words}{quoted}", step=step.id)
+    quotes = {passage.id: passage.quote for passage in protocol.passages}
     uses: dict[str, list[tuple[str, StepTool]]] = {}
     for step in protocol.steps:
         for tool in step.tools:
@@ -120,18 +122,27 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         versions = list(dict.fromkeys(tool.version for _, tool in own if tool.version))
         first, name = own[0][0], own[0][1].name
         others = tuple(dict.fromkeys(place for place, _ in own[1:] if place != first))
-        if not versions:
+        if not versions and not any(_version_follows(t.name, quotes.get(t.passage, "")) for _, t in own):
             yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
         elif len(versions) > 1:
             note = f"{name} {' and '.join(versions)}"
             yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
 
 
+def _version_follows(name: str, quote: str) -> bool:
+    """Tell whether a version stands farther behind the name of a tool: ABC for Windows (version 2)."""
+    version = r"(?:\b(?:version|release|ver\.?|v\.?)\s?\d|\b(?:19|20)\d\d\b)"
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)[^.;]{{0,40}}?{version}", quote, re.IGNORECASE) is not None
+
+
 def _lacks(step: StudyStep, named: Mapping[str, str]) -> Iterator[tuple[StudyRemark, str]]:
     """The lacks of a step: the control, test or correction of one that compares or tests, and evidence."""
     done = " ".join((step.text, *step.statistics)).casefold()
-    if step.statistics or step.analysis or _has("compares", done):
-        if not step.control and not named["controls"]:
+    is_quote = quoted_text(step) is not None
+    # A paper compares models, results and settings, too, and has a control elsewhere: of its words fewer say a lack.
+    compares = bool(step.analysis or _has("compares_groups" if is_quote else "compares", done))
+    if compares or step.statistics:
+        if (compares or not is_quote) and not step.control and not named["controls"]:
             yield StudyRemark.CONTROL_MISSING, ""
         # A ready analysis has its test within.
         if not (step.analysis or step.statistics or named["statistics"]):

@@ -403,7 +403,8 @@ class _Run:
     def expand(self) -> None:
         """Nodes that are linked to more of the genes than their degrees explain."""
         ids, adjacency = self._network()
-        seeds = np.flatnonzero(np.isin(ids, self.genes))
+        # One that is linked to itself alone has no partner.
+        seeds = np.flatnonzero(np.isin(ids, self.genes) & (np.asarray(adjacency.sum(axis=1)).ravel() > 0))
         if len(seeds) < self.analysis.least_genes:
             raise UsageError(self._too_few(len(seeds), "are in the network"), _FEW_HINT)
         least = int(self.numbers["least_links"])
