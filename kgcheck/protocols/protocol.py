@@ -337,6 +337,7 @@ class ExperimentalReport(Value):
     paper: str = Field(min_length=1)
     ids: tuple[str, ...] = ()
     title: str = ""
+    abstract: str = Field(default="", description="by which it is judged whether the paper is on a subject")
     year: int | None = None
     url: str = ""
     licence: str = ""

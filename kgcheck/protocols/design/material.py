@@ -215,7 +215,7 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
 
 
 def _names_any(report: ExperimentalReport, concepts: Iterable[SearchConcept]) -> bool:
-    text = " ".join((report.title, *(" ".join((_text(part), *part.results)) for part in report.sections)))
+    text = " ".join((report.title, report.abstract, *map(_text, report.sections)))
     own = stems(words_of(text))
     return any(concept.named_in(text, own) for concept in concepts)
 
