@@ -13,9 +13,16 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.literature.lexical import item_words
 from kgcheck.literature.quote_relevance import opposes
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyRemarked, remarked
-from kgcheck.protocols.design.by_rules import fixed_steps, quoted_text, section_of, taken_over, with_alternatives
+from kgcheck.protocols.design.by_rules import (
+    fixed_steps,
+    quoted_text,
+    section_of,
+    taken_over,
+    with_alternatives,
+    words_of_analysis,
+)
 from kgcheck.protocols.design.material import DesignRules, facts_named, holds_words, strange_marks
-from kgcheck.protocols.programs.analyses import ReadyAnalysis, ready_analyses
+from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
     ReportStep,
     StudyPassage,
@@ -240,20 +247,12 @@ def _of_written(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyPro
         *step.statistics,
         *step.data_sets,
         protocol.objective.text,
-        *(words_of_analysis(ready) if ready else ()),
+        *(words_of_analysis(ready, DesignRules.shipped().analyses[ready.name]) if ready else ()),
     ]
     if why := strange_marks(step.text, [*stated, *parts]):
         yield f"text: {why}"
     elif opposes(step.text, stated) == -1:
         yield "text: it says the opposite of what it names"
-
-
-def words_of_analysis(ready: ReadyAnalysis) -> list[str]:
-    """The words of a ready analysis, as it is declared and designed."""
-    use = DesignRules.shipped().analyses.get(ready.name)
-    steps = use.steps if use else ()
-    settings = [f"{p.name} {p.value}" for step in steps for p in step.parameters]
-    return [ready.name, ready.title, *ready.statistics, *settings, *(f"{s.text} {s.control}" for s in steps)]
 
 
 def _analysis_remarks(step: StudyStep, own: Sequence[StudyPassage]) -> Iterator[StudyRemarked]:
@@ -271,7 +270,8 @@ def _analysis_remarks(step: StudyStep, own: Sequence[StudyPassage]) -> Iterator[
                 ready.numbers({name: value})
             except (UnknownName, UsageError) as error:
                 yield _differing(step, f"parameters: {error.message}")
-    words = " ".join((*words_of_analysis(ready), *(passage.quote for passage in own)))
+    use = DesignRules.shipped().analyses[ready.name]
+    words = " ".join((*words_of_analysis(ready, use), *(passage.quote for passage in own)))
     for name in step.statistics:
         if name not in ready.statistics and not holds_words(words, name):
             yield _differing(

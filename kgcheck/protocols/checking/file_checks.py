@@ -87,7 +87,7 @@ def _checked(
             facts=_fact_world(context, not_looked),
             papers=_paper_lookup(context, bibliography, opened, notes, not_looked),
             data_sets=data_sets,
-            clauses=partial(_clause_objection, context, context.graph_if_there()),
+            clauses=_Clauses(context).objection,
         )
         if data_sets is None:
             not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
@@ -164,25 +164,34 @@ def _paper_lookup(
     return partial(_standing, works, store)
 
 
-def _clause_objection(
-    context: Context, graph: "GraphStore | None", task: CheckTask, text: str, called: Mapping[Ref, Sequence[str]]
-) -> str:
-    """Tell how a clause differs from what a task states; a node may go by any of its names, without a graph by any."""
-    ends = [ref for ref in (task.subject, task.object) if ref]
-    known = context.names().of_many(ends) if graph else {}
-    names = {ref: [ref.id, *called.get(ref, ()), *known.get(ref, ())] for ref in ends}
-    marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
-    try:
-        pattern = re.escape(stated(task, context.schema, marks.__getitem__))
-    except UnknownName:
-        # A protocol of another profile.
-        return ""
-    for ref, mark in marks.items():
-        choice = "|".join(map(re.escape, names[ref])) if known.get(ref) else ".+"
-        pattern = pattern.replace(re.escape(mark), f"(?:{choice})")
-    if re.fullmatch(pattern, text, re.IGNORECASE):
-        return ""
-    return f"it is about {stated(task, context.schema, lambda ref: (*known.get(ref, ()), ref.id)[0])!r}"
+class _Clauses:
+    """Clauses as tasks state them; a node goes by any of its names, one that no graph here has by any at all."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._graph = context, context.graph_if_there()
+        self._names: dict[Ref, tuple[str, ...]] = {}
+
+    def objection(self, task: CheckTask, text: str, called: Mapping[Ref, Sequence[str]]) -> str:
+        ends = [ref for ref in (task.subject, task.object) if ref]
+        marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
+        try:
+            schema, names = self._context.schema, {ref: self._known(ref) for ref in ends}
+            pattern = re.escape(stated(task, schema, marks.__getitem__))
+        except UnknownName:
+            # A protocol of another profile.
+            return ""
+        for ref, mark in marks.items():
+            choice = "|".join(map(re.escape, (*names[ref], *called.get(ref, ())))) if names[ref] else ".+"
+            pattern = pattern.replace(re.escape(mark), f"(?:{choice})")
+        if re.fullmatch(pattern, text, re.IGNORECASE):
+            return ""
+        return f"it is about {stated(task, schema, lambda ref: (*names[ref], ref.id)[0])!r}"
+
+    def _known(self, ref: Ref) -> tuple[str, ...]:
+        if ref not in self._names:
+            there = self._graph is not None and self._graph.node(ref) is not None
+            self._names[ref] = (*self._context.names().of_many([ref]).get(ref, ()), ref.id) if there else ()
+        return self._names[ref]
 
 
 class _Facts:

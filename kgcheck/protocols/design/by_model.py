@@ -25,6 +25,7 @@ from kgcheck.protocols.design.by_rules import (
     fitting_analyses,
     graph_steps,
     standing_of_fact,
+    words_of_analysis,
 )
 from kgcheck.protocols.design.material import (
     AnalysisUse,
@@ -94,10 +95,7 @@ class Grounds:
         if fact := self.facts.get(id_):
             return fact.stated
         if use := self.analyses.get(id_):
-            ready = ready_analysis(id_)
-            patterns = [f"{s.text} {s.control} {' '.join(s.statistics)}" for s in use.steps]
-            values = [f"{p.name} {p.value}" for s in use.steps for p in s.parameters]
-            return " ".join((id_, ready.title, *ready.statistics, *patterns, *values))
+            return " ".join(words_of_analysis(ready_analysis(id_), use))
         if one := self.sections.get(id_):
             return " ".join((one.section.heading, *(step.text for step in self.steps[id_].values())))
         return None
@@ -500,12 +498,14 @@ class ModelDesigner:
         for sentence in written.sentences:
             text = _line(sentence.text)
             whole = text if text.endswith((".", "!", "?")) else f"{text}."
-            why = "it is there twice" if whole in sentences else self._objection(text, sentence.rests_on)
+            # Of a section, its passages bear a step out.
+            rests_on = [i for i in sentence.rests_on if i not in self._grounds.sections]
+            why = "it is there twice" if whole in sentences else self._objection(text, rests_on)
             if why:
                 dropped.append(Dropped(text, why))
                 continue
             sentences.append(whole)
-            ids |= dict.fromkeys(i for i in sentence.rests_on if i != OBJECTIVE and i not in self._grounds.sections)
+            ids |= dict.fromkeys(i for i in rests_on if i != OBJECTIVE)
         if not sentences:
             return None
         stated = self._grounds.text_of(ids).casefold()

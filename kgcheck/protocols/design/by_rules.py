@@ -235,6 +235,13 @@ def analysis_step(name: str, pattern: StepPattern, grounds: StudyGrounds) -> Stu
     )
 
 
+def words_of_analysis(ready: ReadyAnalysis, use: AnalysisUse) -> tuple[str, ...]:
+    """The words of a ready analysis, as it is declared and designed."""
+    patterns = (f"{step.text} {step.control} {' '.join(step.statistics)}" for step in use.steps)
+    values = (f"{p.name} {p.value}" for step in use.steps for p in step.parameters)
+    return (ready.name, ready.title, *ready.statistics, *patterns, *values)
+
+
 def _members_of_target(ready: ReadyAnalysis, grounds: StudyGrounds) -> list[str]:
     """Names of the set's nodes that verified facts link to what the set is held against."""
     targets = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
