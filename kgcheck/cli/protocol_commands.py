@@ -24,7 +24,7 @@ from kgcheck.inputs import read_whole
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 from kgcheck.protocols.programs.sandbox import ProgramLimits
-from kgcheck.protocols.protocol import grounds_rows, read_objective, read_protocol, step_rows
+from kgcheck.protocols.protocol import FILE, grounds_rows, read_objective, read_protocol, step_rows
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -192,7 +192,6 @@ def design(
     Exit codes: 0 designed; 2 usage or configuration; 3 a source was away, the budget is spent, or a model did not
     answer.
     """
-    from kgcheck.protocols.design.designs import FILE
     from kgcheck.protocols.design.material import read_reports
 
     wanted, given = read_objective(objective), read_reports(reports)
@@ -235,7 +234,7 @@ def replay(folder: Path) -> None:
 
     Exit codes: 0 the same bytes; 1 another protocol; 2 there is no whole design in FOLDER.
     """
-    from kgcheck.protocols.design.designs import FILE, design_again
+    from kgcheck.protocols.design.designs import design_again
 
     protocol, same = design_again(folder)
     steps = sum(1 for _ in protocol.steps)
@@ -288,7 +287,7 @@ def check(
     # A remark outweighs what could not be looked at.
     code = 1 if 1 in codes else max(codes)
     show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_, code), out)
-    for what, why in found[0].not_looked.items():
+    for what, why in {what: why for checked in found for what, why in checked.not_looked.items()}.items():
         note(f"{what} not looked at: {why}")
     click.get_current_context().exit(code)
 
@@ -409,9 +408,7 @@ def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "R
 
 
 def _show_analysis(found: "AnalysisResult") -> None:
-    note(*found.notes)
-    for gene in (*found.unknown, *found.several):
-        note(f"{gene} is {'unknown' if gene in found.unknown else 'the name of several nodes'}: left out")
+    note(*found.notes, *found.dropped)
     left_out = how_many(found.left_out, "refuted edge")
     result(f"{how_many(len(found.genes), 'gene')}; {how_many(found.edges, 'edge')}; {left_out} left out")
     for title, figure in found.figures.items():

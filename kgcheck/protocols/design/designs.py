@@ -18,12 +18,14 @@ from kgcheck.options import Spending
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, StudyNode, study_facts
+from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
 from kgcheck.protocols.protocol import (
+    FILE,
     ExperimentalReport,
     Objective,
     StudyDataSet,
     StudyFact,
+    StudyNode,
     StudyProtocol,
     read_formatted,
 )
@@ -202,9 +204,6 @@ def _material(
         notes=tuple(dict.fromkeys(notes)),
         unavailable=tuple(dict.fromkeys(unavailable)),
     )
-
-
-FILE = "protocol.json"
 
 
 def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
