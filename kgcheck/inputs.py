@@ -51,6 +51,9 @@ Text becomes 3 to 20 times larger; gzip can do 1,032 times.
 UNPACKED_FREELY = 64 * MIB
 """Bytes below which that does not count."""
 
+_GZIP = b"\x1f\x8b"
+"""First bytes of what gzip has packed."""
+
 _ENDS = re.compile(rb"[\n\r][^\n\r]*\Z")
 
 
@@ -124,6 +127,8 @@ def check_packed(path: Path) -> None:
     try:
         with gzip.open(path, "rb") as stream:
             guard = Unpacking(path)
+            if stream.peek(2)[:2] == _GZIP:
+                raise InputFormat(f"{path} is packed twice", "unpack it once")
             while size := len(stream.read(MIB)):
                 guard.came(size)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:

@@ -166,7 +166,7 @@ class Toolbox(Outside):
         """The evidence on a task."""
         task = wanted.task
         cited: list[str] = []
-        if task.type is CheckType.TRIPLE and task.relation and task.object:
+        if task.type in (CheckType.TRIPLE, CheckType.ATTRIBUTE) and task.relation and task.object:
             triple = Triple(head=task.subject, relation=task.relation, tail=task.object)
             stated = edges_stating(self._store, triple)
             cited = [str(edge["source"]) if edge.get("source") else "" for edge in stated]

@@ -275,10 +275,11 @@ class Worker:
         )
         if self._live:
             self._live.fetch(self._db, tables.tasks(), unit.pattern or self._schema.label(unit.label or ""))
+        cited = partial(self._cited, unit.pattern) if unit.pattern and unit.type is not CheckType.POTENTIAL else None
         if unit.pattern and unit.attribute:
-            self._join.scores(unit.pattern, *self._ends(unit.pattern), unit.pattern.scored[unit.attribute])
+            check = unit.pattern.scored[unit.attribute]
+            self._join.scores(unit.pattern, *self._ends(unit.pattern), check, cited)
         elif unit.pattern:
-            cited = partial(self._cited, unit.pattern) if unit.type is CheckType.TRIPLE else None
             self._join.edges(unit.pattern, *self._ends(unit.pattern), cited)
         else:
             label = self._schema.label(unit.label or "")

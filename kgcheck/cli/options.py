@@ -243,8 +243,8 @@ PARTS: dict[str, Decorator] = {
         default=DEFAULT_STORE,
         show_default=True,
         callback=_store_if_named,
-        help="A path (embedded), or bolt:// or neo4j:// "
-        "(Neo4j; credentials in KGCHECK_NEO4J_USER and KGCHECK_NEO4J_PASSWORD).",
+        help="A path (embedded), bolt:// or neo4j:// (Neo4j; credentials in KGCHECK_NEO4J_USER and "
+        "KGCHECK_NEO4J_PASSWORD), or files:PATH,PATH (files of a graph, read where they lie).",
     ),
     "reference": click.option(
         "--reference",

@@ -30,6 +30,9 @@ from kgcheck.reference.ids_sql import (
 )
 from kgcheck.reference.overlay import attach_snapshot
 
+_CHANNEL = r"\(([^()]+)\)$"
+"""Channel of a source, at the end of what an edge cites, ``TISSUES (HPA)``, and of a record."""
+
 
 class EvidenceJoin:
     """Joins between tasks and a snapshot."""
@@ -250,10 +253,11 @@ class EvidenceJoin:
             },
         )
 
-    def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck) -> None:
+    def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck, cited: Cited | None = None) -> None:
         """Compare the score of every task's edge, in ``value``, with that of the source that it cites.
 
-        Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders.
+        Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders. Of a
+        source with channels, only those count that the edges of the pair cite.
         """
         if check.score is None:
             return
@@ -261,12 +265,22 @@ class EvidenceJoin:
         ends = [("e.head_now", "e.tail_now")]
         if check.match == "either_order":
             ends.append(("e.tail_now", "e.head_now"))
+        own_channel = ""
+        if check.channels:
+            # Nothing is compared where nothing is cited.
+            sources = cited() if cited else "SELECT head, tail, '' AS source FROM task"
+            own_channel = f"""
+            AND (e.task, regexp_extract(l.record, '{_CHANNEL}', 1)) IN (
+                SELECT t.task, regexp_extract(c.source, '{_CHANNEL}', 1) FROM task t JOIN ({sources}) c
+                ON c.head = t.head AND c.tail = t.tail
+                WHERE starts_with(lower(c.source), {literal(f"{check.score.cited} (".lower())}))"""
         stated = " UNION ALL ".join(
             f"""
             SELECT e.task, l.score, l.release_id, l.record, r.recency, r.released
             FROM ends e JOIN ref.link l ON l.head_now = {one} AND l.tail_now = {other}
             JOIN ref.release r ON r.id = l.release_id
-            WHERE l.source = $source AND l.relation = $relation AND NOT l.negated AND l.score IS NOT NULL"""
+            WHERE l.source = $source AND l.relation = $relation AND NOT l.negated AND l.score IS NOT NULL
+            {own_channel}"""
             for one, other in ends
         )
         self.tables.add_evidence(

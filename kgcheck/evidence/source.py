@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kgcheck.checks.lists import items_of
 from kgcheck.closing import Closing
 from kgcheck.duck import connected, limits
-from kgcheck.evidence.edges import cited_by
+from kgcheck.evidence.edges import Cited, cited_by
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.working_tables import ADDRESS_SQL
 from kgcheck.model import CheckTask, CheckType, Evidence, Gap, Target
@@ -111,20 +111,16 @@ class SnapshotSource(Closing):
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
                 check = pattern.scored[task.attribute or ""]
-                self._join.scores(pattern, label, self._schema.label(task.object.label), check)
+                tail_label = self._schema.label(task.object.label)
+                self._join.scores(pattern, label, tail_label, check, _named(tasks, cited))
             case CheckType.ATTRIBUTE:
                 self._fetch(label)
                 self._join.attribute(label, self._schema.attribute(label.name, task.attribute or ""))
             case CheckType.TRIPLE | CheckType.POTENTIAL if task.object and task.relation:
                 pattern = self._schema.pattern(label.name, task.relation, task.object.label)
                 self._fetch(pattern)
-                stated = [
-                    (each.subject.id, each.object.id, source)
-                    for each, sources in zip(tasks, cited, strict=True)
-                    for source in (sources if each.object and task.type is CheckType.TRIPLE else ())
-                    if each.object
-                ]
-                self._join.edges(pattern, label, self._schema.label(task.object.label), cited_by(stated))
+                stated = _named(tasks, cited) if task.type is CheckType.TRIPLE else None
+                self._join.edges(pattern, label, self._schema.label(task.object.label), stated)
         if self._live:
             tables.set_causes(self._live.causes)
         evidence, gaps = tables.evidence_of("FROM task"), tables.gaps_of("FROM task")
@@ -164,3 +160,13 @@ class SnapshotSource(Closing):
 
     def close(self) -> None:
         self._db.close()
+
+
+def _named(tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> Cited | None:
+    """What the edges of tasks cite."""
+    return cited_by(
+        (task.subject.id, task.object.id, source)
+        for task, sources in zip(tasks, cited, strict=True)
+        for source in sources
+        if task.object
+    )

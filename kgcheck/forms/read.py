@@ -107,7 +107,9 @@ def read_files(
                 read[source.number] = tables.forms.get(source.number, form.name)
             step.advance(len(files))
     if lacking := sorted(tables.columns.keys() - tables.named):
-        raise InputFormat(f"no table has a column {lacking[0]!r}", "name it as its header does")
+        left_out = "; ".join(tables.refused.values())
+        which = f"no table that could be read has a column {lacking[0]!r}; {left_out}" if left_out else ""
+        raise InputFormat(which or f"no table has a column {lacking[0]!r}", "name it as its header does")
     if len(read) > len(tables.listing_files) + 1:
         tables.merge_files()
     counted = (

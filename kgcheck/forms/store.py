@@ -407,7 +407,7 @@ def _listing(prefix: str) -> str:
     """The source to be fetched that lists the ids of a prefix, if one is known."""
     if not (known := registry().find(prefix)):
         return ""
-    fetched = {r.curie: r.source for r in shared_recipes() if any(file.url for file in r.files)}
+    fetched = {r.curie: r.source for r in shared_recipes() if r.obtain or any(file.url for file in r.files)}
     return fetched.get(known.prefix) or (known.prefix if known.ontology else "")
 
 

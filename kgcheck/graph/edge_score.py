@@ -2,7 +2,8 @@
 
 It is made in SQL for a graph, and here for one edge.
 
-Only edges that cite the source have a score to check, and a placeholder is none. Parallel edges are one task. Of their
+Only edges that cite the source have a score to check, where it has channels only those that cite one, `NAME (channel)`,
+and a placeholder is none. Parallel edges are one task. Of their
 scores the first of their kind is checked, and a missing one before all: an edge without its score is not hidden by one
 that has it.
 """
@@ -28,11 +29,13 @@ def cited_source(pattern: Pattern, attribute: str) -> str:
 
 def scores_to_check(pattern: Pattern, attribute: str, table: str) -> str:
     """A select of head, tail and value (text or NULL): the score of each pair of nodes that is checked."""
-    column = identifier(attribute)
+    column, cited = identifier(attribute), cited_source(pattern, attribute).lower()
+    is_cited = f'starts_with(lower("source"), {literal(f"{cited} (")})'
+    if not pattern.scored[attribute].channels:
+        is_cited = f'lower("source") = {literal(cited)}'
     return f"""
     SELECT head, tail, {column}::VARCHAR AS value FROM {table}
-    WHERE lower("source") = lower({literal(cited_source(pattern, attribute))})
-    AND coalesce({column}, 0) <> {PLACEHOLDER_NUMBER}
+    WHERE {is_cited} AND coalesce({column}, 0) <> {PLACEHOLDER_NUMBER}
     QUALIFY row_number() OVER (PARTITION BY head, tail ORDER BY {column} NULLS FIRST) = 1"""
 
 
@@ -44,5 +47,6 @@ def scores_of(pattern: Pattern, attribute: str, edges: Iterable[Mapping[str, Any
 
 
 def cites(pattern: Pattern, attribute: str, edge: Mapping[str, Any]) -> bool:
-    """Return whether an edge cites the source of a score."""
-    return str(edge.get("source") or "").lower() == cited_source(pattern, attribute).lower()
+    """Return whether an edge cites the source of a score, or where that has channels, one of them."""
+    named, cited = str(edge.get("source") or "").lower(), cited_source(pattern, attribute).lower()
+    return named.startswith(f"{cited} (") if pattern.scored[attribute].channels else named == cited

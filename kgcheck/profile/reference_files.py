@@ -58,7 +58,7 @@ class ReferenceFile(Value):
     whole_lines: bool = Field(default=True, description="the last line has an end, so that one without was cut off")
     delimiter: str = "\t"
     quoted: bool = Field(default=True, description="a field may be quoted; where not, a quote is a character")
-    comment: str = Field(default="", description="a line that begins so says nothing")
+    comment: str = Field(default="", description="lines at the head that begin so say nothing")
     columns: tuple[str, ...] = Field(default=(), description="names, where there is no header line")
     rows: tuple[RowSelect, ...] = ()
     prefix: str = Field(default="", description="obo: only terms with this prefix; ontology: the same, in any case")
@@ -92,6 +92,10 @@ class ReferenceRecipe(Value):
     name: str
     licence: str
     url_template: str = ""
+    obtain: str = Field(default="", description="how a person gets the files that are not fetched")
+    unverified: str = Field(
+        default="", description="what the form is taken from, as long as the recipe has met no file of the provider"
+    )
     curie: str = Field(default="", description="prefix of its ids in the Bioregistry, where they are CURIEs")
     dropped: State = Field(
         default=State.DROPPED,

@@ -9,11 +9,14 @@ import gzip
 import io
 import os
 import zlib
+from collections.abc import Sequence
 from glob import escape
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 import duckdb
+import pyarrow as pa
+from pyarrow import csv
 
 from kgcheck.errors import AS_UTF8, LET_READ, InputFormat, InputMissing
 from kgcheck.inputs import MIB, Bounded, check_packed
@@ -32,6 +35,7 @@ class Form(NamedTuple):
 
 
 _TABLE = Form()
+_KINDS = {"\t": "tab separated UTF-8 table", ",": "comma separated UTF-8 table"}
 
 
 def check_file(path: Path, *, whole_lines: bool) -> None:
@@ -47,35 +51,60 @@ def check_file(path: Path, *, whole_lines: bool) -> None:
     # A packed file carries a checksum of its own, which is checked when it is read.
     if whole_lines and path.suffix != ".gz" and last != b"\n":
         raise InputFormat(f"the last line of {path} has no end", "the file may be truncated: get it again")
+    check_packed(path)
 
 
 def open_tsv(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form = _TABLE) -> None:
     """Read a file, packed or not, into a temporary table: all columns text, nothing guessed, an empty field null."""
-    check_packed(path)
     if form.lines:
         form = form._replace(header=False, columns=("line",), delimiter="\x1f", quoted=False)
-    names = _header(path, form) if form.header else form.columns
-    typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
-    quote = "'\"'" if form.quoted else "''"
-    comment = f", comment={literal(form.comment)}" if form.comment else ""
+    skipped, header = _head(path, form)
+    names = _names(path, header, form) if form.header else form.columns
     try:
-        db.execute(
-            f"""
-            CREATE OR REPLACE TEMP TABLE {identifier(table)} AS
-            SELECT * FROM read_csv({literal(escape(str(path)))}, columns={{{typed}}}, header={str(form.header).lower()},
-                delim={literal(form.delimiter)}, quote={quote}, escape={quote}{comment}, auto_detect=false,
-                strict_mode=true)
-            """
-        ).fetchall()
-    except duckdb.InvalidInputException as error:
+        if skipped:
+            _open_commented(db, table, path, form, names, skipped)
+        else:
+            _open_plain(db, table, path, form, names)
+    except (duckdb.InvalidInputException, pa.ArrowInvalid) as error:
         raise InputFormat(
-            f"{path} is not a tab separated UTF-8 table: {first_words(error)}",
+            f"{path} is not a {_KINDS.get(form.delimiter, 'UTF-8 table')}: {first_words(error)}",
             "get it again, or name its source as another form",
         ) from error
-    except duckdb.IOException as error:
+    except (duckdb.IOException, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputFormat(
             f"{path} cannot be unpacked: {first_words(error)}", "it may be truncated: get it again"
         ) from error
+
+
+def _open_plain(db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form, names: Sequence[str]) -> None:
+    typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    quote = "'\"'" if form.quoted else "''"
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE {identifier(table)} AS
+        SELECT * FROM read_csv({literal(escape(str(path)))}, columns={{{typed}}}, header={str(form.header).lower()},
+            delim={literal(form.delimiter)}, quote={quote}, escape={quote}, auto_detect=false, strict_mode=true)
+        """
+    ).fetchall()
+
+
+def _open_commented(
+    db: duckdb.DuckDBPyConnection, table: str, path: Path, form: Form, names: Sequence[str], skipped: int
+) -> None:
+    """Read what follows a head of comments.
+
+    DuckDB takes what follows the sign of a comment anywhere in a line for one, and reads nothing where the head has
+    other ends of lines than the table.
+    """
+    reading = csv.ReadOptions(column_names=names, skip_rows=skipped + form.header)
+    parsing = csv.ParseOptions(delimiter=form.delimiter, quote_char='"' if form.quoted else False)
+    types = pa.schema([(name, pa.string()) for name in names])
+    converting = csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    with io.BufferedReader(Bounded(path), MIB) as stream:
+        rows = csv.open_csv(stream, reading, parsing, converting)
+        db.register("rows", rows)
+        db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS FROM rows").fetchall()
+        db.unregister("rows")
 
 
 def open_text(path: Path) -> TextIO:
@@ -89,16 +118,23 @@ def first_words(error: Exception) -> str:
     return " ".join(detail.split())[:300]
 
 
-def _header(path: Path, form: Form) -> list[str]:
+def _head(path: Path, form: Form) -> tuple[int, str]:
+    """The number of comments before the first other line, and that line."""
     try:
         with open_text(path) as stream:
-            line = stream.readline(1_000_000).rstrip("\r\n")
+            for number, line in enumerate(iter(lambda: stream.readline(1_000_000), "")):
+                if not (form.comment and line.startswith(form.comment)):
+                    return number, line.rstrip("\r\n")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputFormat(f"{path} cannot be unpacked: {error}", "it may be truncated: get it again") from error
     except OSError as error:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not a tab separated UTF-8 table: {error}", AS_UTF8) from error
+    raise InputFormat(f"{path} has no line that says anything", "it may be truncated: get it again")
+
+
+def _names(path: Path, line: str, form: Form) -> list[str]:
     names = [name.strip('"') for name in line.split(form.delimiter)]
     if len({name.casefold() for name in names}) < len(names) or not all(names):
         raise InputFormat(

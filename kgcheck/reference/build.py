@@ -1,7 +1,8 @@
 """Build a reference snapshot from provider files, by the recipes of a profile."""
 
 import hashlib
-from collections.abc import Mapping
+import io
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from kgcheck.errors import (
     SnapshotError,
     UnknownName,
 )
-from kgcheck.inputs import refuse_odd_name, refuse_outside
+from kgcheck.inputs import MIB, Bounded, refuse_odd_name, refuse_outside
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.profile.patterns import found_groups
 from kgcheck.profile.reference_files import (
@@ -32,7 +33,7 @@ from kgcheck.profile.reference_files import (
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.files import STREAMS, iso_day, read_obo
-from kgcheck.providers.tsv import Form, check_file, first_words, open_text, open_tsv
+from kgcheck.providers.tsv import Form, check_file, first_words, open_tsv
 from kgcheck.providers.uniprot_entry import Rows, rename_links, terms_of
 from kgcheck.reference.facts import COLUMNS as FACTS
 from kgcheck.reference.facts import add_facts
@@ -44,7 +45,7 @@ from kgcheck.reference.writer import COLUMNS, SnapshotWriter
 from kgcheck.settings import Settings
 
 _HEAD = 20_000
-"""Characters at the beginning of a file that may state its release."""
+"""Bytes at the beginning of a file that may state its release."""
 
 _UNNAMED = "coalesce({0}, '') = ''"
 _BAD_ROWS = {
@@ -112,6 +113,7 @@ def build_snapshot(
                 if builder.is_empty:
                     raise InputFormat(left_out[0], "get the file again, or another one")
                 builder.finish(recipes)
+            left_out += _unverified(recipe for recipe, _, _ in chosen)
             _read_back(partial)
     except duckdb.OutOfMemoryException as error:
         raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
@@ -121,6 +123,14 @@ def build_snapshot(
             f"cannot write the snapshot {out}: {first_words(error)}", write_hint(error, "another --out")
         ) from error
     return list(dict.fromkeys(path for _, _, path in chosen))
+
+
+def _unverified(recipes: Iterable[ReferenceRecipe]) -> list[str]:
+    """Notes on recipes that have met no file of their provider."""
+    return [
+        f"{source}: its recipe is unverified, made after {made_after}: compare some rows with the file"
+        for source, made_after in {recipe.source: recipe.unverified for recipe in recipes if recipe.unverified}.items()
+    ]
 
 
 def file_date(path: Path) -> datetime:
@@ -328,7 +338,7 @@ class _Builder:
                 raise InputFormat(f"{path} gives {rows[0][1]} rows of {table} that name nothing", "it may be broken")
         if not given:
             raise InputFormat(
-                f"{path} gives no row", "it may be empty or truncated, or of another kind than its name says"
+                f"{path} gives no row", "it may be empty or truncated, or of another kind or species than its name says"
             )
 
 
@@ -336,8 +346,10 @@ def _stated_release(file: ReferenceFile, path: Path) -> tuple[str, str]:
     """The release that a file states in its head or in its name, and its date; each empty where it states none."""
     groups = found_groups(file.release_name, path.name) if file.release_name else {}
     if file.release_line:
-        with open_text(path) as stream:
-            groups = found_groups(file.release_line, stream.read(_HEAD)) or groups
+        with io.BufferedReader(Bounded(path), MIB) as stream:
+            # What is no text is told when all of it is read.
+            head = stream.read(_HEAD).decode(errors="replace")
+        groups = found_groups(file.release_line, head) or groups
     return groups.get("release") or "", iso_day(groups.get("released") or "")
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from ipaddress import ip_address
@@ -69,8 +69,11 @@ class Fetched(Value):
 def fetch_references(
     folder: Path, schema: Schema, http: Http, *, sources: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Fetched]:
-    """Download every file for which a recipe has an address; of some sources, also ontologies without a recipe."""
-    wanted = _wanted(load_reference_recipes(schema), sources)
+    """Download every file for which a recipe has an address; of some sources, also ontologies without a recipe.
+
+    Of a source that is named and has files for a person to get, the licence and the way to them are told.
+    """
+    wanted, by_hand = _wanted(load_reference_recipes(schema), sources)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         log = _read_log(folder / LOG)
@@ -82,17 +85,24 @@ def fetch_references(
                     log[done[-1].file] = done[-1]
                     write_text(folder / LOG, _LOG.dump_json(log, indent=2).decode())
                 step.advance()
+        done += [_obtained(recipe, folder) for recipe in by_hand]
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}", "free space, or name another folder") from error
     return done
 
 
-def _wanted(recipes: Iterable[ReferenceRecipe], sources: Sequence[str]) -> list[tuple[str, ReferenceFile]]:
+def _wanted(
+    recipes: Sequence[ReferenceRecipe], sources: Sequence[str]
+) -> tuple[list[tuple[str, ReferenceFile]], list[ReferenceRecipe]]:
+    """The files to fetch, and of sources that are named, the recipes that have files for a person to get."""
     addressed = [(r.source, f) for r in recipes for f in r.files if f.url]
     if not sources:
-        return addressed
-    addressed += [(r.source, f) for r in shared_recipes() for f in r.files if f.url and (r.source, f) not in addressed]
-    known = {source for source, _ in addressed}
+        return addressed, []
+    own = {recipe.source for recipe in recipes}
+    recipes = [*recipes, *(recipe for recipe in shared_recipes() if recipe.source not in own)]
+    addressed = [(r.source, f) for r in recipes for f in r.files if f.url]
+    by_hand = [recipe for recipe in recipes if recipe.obtain and recipe.source in sources]
+    known = {source for source, _ in addressed} | {recipe.source for recipe in recipes if recipe.obtain}
     found = [(source, file) for source, file in addressed if source in sources]
     for source in dict.fromkeys(sources):
         if source in known:
@@ -101,7 +111,17 @@ def _wanted(recipes: Iterable[ReferenceRecipe], sources: Sequence[str]) -> list[
             known |= {prefix.prefix for prefix in registry() if prefix.ontology}
             raise UnknownName("source with an address", source, known)
         found.append((source, file))
-    return found
+    return found, by_hand
+
+
+def _obtained(recipe: ReferenceRecipe, folder: Path) -> Fetched:
+    """State of the files of a source that a person must get."""
+    globs = [file.glob for file in recipe.files if not file.url]
+    there = sorted(path.name for glob in globs for path in folder.rglob(glob))
+    if there:
+        return Fetched(source=recipe.source, file=", ".join(there), url="", unchanged=True)
+    failure = f"not fetched, under the licence {recipe.licence}: {recipe.obtain}"
+    return Fetched(source=recipe.source, file=", ".join(globs), url="", failure=failure)
 
 
 def _is_public(host: str | None) -> bool:

@@ -375,10 +375,11 @@ class _Build:
 
     def _stating(self, entry: NodeFile, label: Label, name: str) -> AttributeCheck | None:
         """The check that tells where the value of a property stands; other names are the synonyms of the first name."""
+        if name in entry.values:
+            issuer = next(iter(entry.sources), label.authority.source)
+            return AttributeCheck(source=issuer, reference=entry.values[name])
         if name in label.attributes:
             return label.attributes[name]
-        if name in entry.values:
-            return AttributeCheck(source=label.authority.source, reference=entry.values[name])
         if name in label.names and label.properties[name].type == "strings" and "name" in label.attributes:
             return label.attributes["name"].model_copy(update={"every": True, "otherwise": None})
         return None

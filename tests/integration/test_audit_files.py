@@ -352,6 +352,16 @@ def test_columns_are_what_somebody_says_they_are(tmp_path: Path) -> None:
         assert workspace.graph.counts().total_edges == 3
 
 
+def test_a_column_of_a_table_that_was_left_out_is_told_with_the_table(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "good.tsv").write_text("subject\tpredicate\tobject\nA:1\tx:y\tB:1\n")
+    (tmp_path / "in" / "bad.tsv").write_bytes(b"gene\tdrug\nA:1\tB:1\t3\n\x00\xff\n")
+    told = kgcheck("audit", "in", "--column", "subject=gene", cwd=tmp_path)
+
+    assert told.code == 2
+    assert "no table that could be read has a column 'gene'; bad.tsv" in told.err
+
+
 @pytest.mark.parametrize("column", ["drug", "subject", "head=drug", "subject=", "=drug"])
 def test_a_column_is_named_with_its_role(column: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("drug\tindication\na\tb\n", encoding="utf-8")

@@ -99,6 +99,43 @@ def test_a_check_of_one_edge_asks_for_what_it_cites(snapshot: Path, store: Memor
             assert absent.reason is not Reason.NOT_FOUND_ELSEWHERE, task
 
 
+SCORES: list[tuple[str, str, list[tuple[str, float | None]], Outcome | None]] = [
+    ("P10001", "DOID:14", [(GHR, 5)], Outcome.SUPPORTED),
+    ("P10001", "DOID:14", [(GHR, 4.6)], Outcome.SUPPORTED),
+    ("P10001", "DOID:14", [(GHR, 2)], Outcome.REFUTED),
+    ("P10001", "DOID:14", [(GHR, None)], Outcome.REFUTED),
+    # Another channel than the one that the snapshot has, none, a placeholder: nothing is to be compared.
+    ("P10002", "DOID:14", [(GHR, 1)], Outcome.UNAVAILABLE),
+    ("P10002", "DOID:14", [("DISEASES", 1)], None),
+    ("P10002", "DOID:14", [(KW, -1.0)], None),
+    ("P10002", "DOID:14", [("TISSUES (UniProtKB-KW)", 1)], None),
+]
+
+
+@pytest.mark.parametrize(("protein", "disease", "edges", "outcome"), SCORES)
+def test_a_score_is_compared_with_that_of_the_channel_that_is_cited(
+    protein: str,
+    disease: str,
+    edges: list[tuple[str, float | None]],
+    outcome: Outcome | None,
+    snapshot: Path,
+    tmp_path: Path,
+) -> None:
+    stated = [{"head": protein, "tail": disease, "source": source, "score": score} for source, score in edges]
+    graph = MemoryStore({"Protein": [{"id": protein}], "Disease": [{"id": disease}]}, {PATTERN: stated})
+    done = audited(graph, tmp_path / "l.sqlite", snapshot, types=(CheckType.ATTRIBUTE,), keep_all=True)
+    found = [f for f in done.findings if f.task.attribute == "score"]
+
+    assert [f.verdict.outcome for f in found] == ([outcome] if outcome else [])
+    with SnapshotSource(snapshot, SCHEMA, SETTINGS) as source:
+        tools = Toolbox(graph, source)
+        for finding in found:
+            wanted = {"task": finding.task.model_dump(mode="json")}
+            shown = tools.call(AgentRole.VALIDATION, "reference_look_up", wanted)
+            alone = verdict(finding.task.type, shown.evidence, shown.gaps)  # type: ignore[attr-defined]
+            assert (alone.outcome, alone.reason) == (finding.verdict.outcome, finding.verdict.reason)
+
+
 def test_without_the_whole_hierarchy_nothing_is_closed(tmp_path: Path) -> None:
     facts = Facts()
     facts.release("diseases", "1").covers("ASSOCIATED_WITH GHR", "P10001", "DOID:15")
