@@ -166,6 +166,13 @@ class Tools:
             ),
         ] = None,
         seconds: Annotated[float, Field(gt=0, le=300, description="most seconds that it may take")] = 60,
+        verifiers: Annotated[
+            list[Literal["trained", "inference", "llm"]],
+            Field(max_length=3, description="who judges papers, where there are any; several must agree"),
+        ] = [],  # noqa: B006  (only read)
+        trust: Annotated[
+            float | None, Field(ge=0.5, le=0.999, description="least measured precision at which papers decide")
+        ] = None,
     ) -> CheckGiven:
         """Check one fact.
 
@@ -183,7 +190,15 @@ class Tools:
             # What was done, and not with what: names of a graph have no place in a message to whoever watches.
             anyio.from_thread.run(ctx.report_progress, steps, None, f"{event.stage.value}: {event.role.value}")
 
-        done = self._workspace.check(what, graph_date=graph_date, seconds=seconds, on_event=listen, keep=False)
+        done = self._workspace.check(
+            what,
+            graph_date=graph_date,
+            seconds=seconds,
+            verifiers=tuple(verifiers),
+            trust=trust,
+            on_event=listen,
+            keep=False,
+        )
         return CheckGiven(whole=finding_whole(done.finding), notes=(*map(str, done.taken), *done.notes))
 
     def ask(

@@ -160,9 +160,7 @@ def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) ->
         finding = next(iter(workspace.findings(run)))
         return {"what": fact, "run": run, **_ended(finding)}
     try:
-        result = workspace.check(
-            fact, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds, run_id=run
-        )
+        result = workspace.check(fact, **{name: getattr(wanted, name) for name in CheckLimits.model_fields}, run_id=run)
     except KgcheckError as error:
         return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
     taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}

@@ -33,7 +33,7 @@ from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
 from tests.support.audits import demo as loaded_demo
 from tests.support.chat_server import Asked, Say, chat_server
-from tests.support.literature import build_index, paper, papers, remove_papers
+from tests.support.literature import build_index, judges, paper, papers, remove_papers
 
 DEMO = ROOT / "loaders" / "ckg" / "demo"
 NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
@@ -252,7 +252,7 @@ def reader(index: LiteratureIndex) -> TripleReader:
         },
         edges={},
     )
-    return TripleReader(index, TrainedVerifier(), StoreNames(store), load_schema())
+    return TripleReader(index, judges(), StoreNames(store), load_schema())
 
 
 def test_papers_are_evidence_of_the_lowest_tier_in_an_open_world(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
         open_store(str(graph / "graph.lbdb"), schema, settings) as store,
         LiteratureIndex(graph / "literature") as index,
     ):
-        papers_of = TripleReader(index, TrainedVerifier(), StoreNames(store), schema)
+        papers_of = TripleReader(index, judges(), StoreNames(store), schema)
         asked = Papers(papers_of, limit=0)
         Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(
             AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
@@ -371,10 +371,10 @@ def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, m
     batches: list[set[str]] = []
     read = TripleReader.evidence_of_many
 
-    def counted(reader: TripleReader, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
+    def counted(reader: TripleReader, triples: Iterable[Triple], *failed: Any) -> dict[Triple, tuple[Evidence, ...]]:
         wanted = list(triples)
         batches.append({triple.relation for triple in wanted})
-        return read(reader, wanted)
+        return read(reader, wanted, *failed)
 
     monkeypatch.setattr(TripleReader, "evidence_of_many", counted)
     with (
@@ -382,7 +382,7 @@ def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, m
         open_store(str(graph / "graph.lbdb"), schema, settings) as store,
         LiteratureIndex(graph / "literature") as index,
     ):
-        asked = Papers(TripleReader(index, TrainedVerifier(), StoreNames(store), schema))
+        asked = Papers(TripleReader(index, judges(), StoreNames(store), schema))
         options = AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
         Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(options)
 

@@ -10,7 +10,7 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
-from kgcheck.options import CheckLimits, Day, Number, Whole
+from kgcheck.options import CheckLimits, Day, JudgeOptions, Number, Whole
 from kgcheck.questions.answer import Found, Status
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Shown, TakenName
@@ -203,7 +203,7 @@ class CheckWanted(CheckLimits):
     seconds: Number = Field(default=60.0, ge=0.1, le=300)
 
 
-class ChecksInTurn(Value):
+class ChecksInTurn(JudgeOptions):
     """Request for checks that are made one after the other."""
 
     graph_date: Day | None = Field(default=None, description="of when the graph is")
@@ -247,7 +247,7 @@ class VerifiedAnswer(Value):
 def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
     with service.reading() as workspace:
-        checked = workspace.check(wanted.what, graph_date=wanted.graph_date, turns=wanted.turns, seconds=wanted.seconds)
+        checked = workspace.check(wanted.what, **{name: getattr(wanted, name) for name in CheckLimits.model_fields})
     finding = checked.finding
     return Checked.of(
         {**finding.as_row(), "about": f"{finding.task.type.value} {finding.task}"},
