@@ -19,6 +19,7 @@ SURE_ENOUGH = 0.6
 
 SHIPPED = "verifier/calibration.json"
 
+_LONGEST_NAME = 200
 _NONE = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
 _AS_JUDGED = Standing(decides=True, why="counted as judged, whatever the judge was measured at")
 
@@ -175,7 +176,8 @@ def _only_matching(document: Document, claim: EdgeClaim) -> Document:
 
 def _counted(opinion: Opinion, claim: EdgeClaim, enough: float, model: str) -> Opinion:
     """An opinion with who has it; silent where it is not sure enough, or no quote holds both ends."""
-    changed: dict[str, object] = {"by": opinion.by or model}
+    # The name comes from an endpoint, and must not read as that of several judges.
+    changed: dict[str, object] = {"by": (opinion.by or model)[:_LONGEST_NAME].replace(AND, " & ")}
     if opinion.stance is not Stance.SILENT:
         why = ""
         if opinion.probability < enough:

@@ -168,7 +168,10 @@ class Tools:
         seconds: Annotated[float, Field(gt=0, le=300, description="most seconds that it may take")] = 60,
         verifiers: Annotated[
             list[Literal["trained", "inference", "llm"]],
-            Field(max_length=3, description="who judges papers, where there are any; several must agree"),
+            Field(
+                max_length=3,
+                description="who judges papers, if there are any; several must agree; llm needs a curator",
+            ),
         ] = [],  # noqa: B006  (only read)
         trust: Annotated[
             float | None, Field(ge=0.5, le=0.999, description="least measured precision at which papers decide")
@@ -180,6 +183,9 @@ class Tools:
         it, now, and gives the verdict with all evidence. Takes seconds; sends its progress, and stops when it is
         cancelled. Nothing is kept.
         """
+        if "llm" in verifiers:
+            # It costs whoever runs the server.
+            self._asking.needs(Role.CURATOR)
         steps = 0
 
         def listen(event: Event) -> None:

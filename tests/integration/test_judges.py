@@ -12,7 +12,7 @@ from mcp import Client
 
 from kgcheck.curation.project import AuditJob
 from kgcheck.errors import BudgetSpent
-from kgcheck.ledger.accounts import Role
+from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
@@ -277,6 +277,30 @@ def test_what_a_spent_budget_leaves_open_is_no_silence(index: Path) -> None:
     assert verifier.calls == 3
 
 
+# --- A model of inference
+
+
+def test_a_model_of_inference_is_a_judge_of_its_own(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inference = pytest.importorskip("tests.support.inference", reason="the extra literature is not installed")
+    monkeypatch.setenv("KGCHECK_INFERENCE", str(inference.model_folder(tmp_path / "tiny")))
+    rows = labelled(tmp_path / "agreed.jsonl", 60, 60).read_text(encoding="utf-8")
+    file = tmp_path / "agreed.jsonl"
+    file.write_text(rows.replace("asthma.", "asthma and agrees."), encoding="utf-8")
+    made = kgcheck("bench", "judge", file, "--verifier", "inference", "--ledger", tmp_path / "l.sqlite", cwd=tmp_path)
+    assert made.code == 0, made.err
+    notes = ["Mutations of SOD1 are associated with renal cell carcinoma, and all agrees."]
+    papers = [Document(ids=(f"a:{n}",), abstract=text) for n, text in enumerate(notes)]
+    agreeing = build_index(tmp_path / "index", papers)
+    found, read, _ = checked(tmp_path, agreeing, LACKING, "--verifier", "inference")
+    assert (found["outcome"], weights(read)) == ("supported", {"decides"})
+    assert "60 of 60 are right" in read[0]["weight"]
+    # The text without the word that the model goes by.
+    _, read, _ = checked(tmp_path, index, LACKING, "--verifier", "inference")
+    assert read == []
+
+
 # --- The trained one, and what is wrong
 
 
@@ -317,6 +341,25 @@ def test_mcp_takes_judges_and_a_trust(index: Path, tmp_path: Path) -> None:
         first, second = talk(server, work)
     assert "informs: where it supports gene-gene" in json.dumps(first)
     assert "decides: where it supports gene-gene" in json.dumps(second)
+
+
+def test_a_language_model_is_for_curators(server: ChatServer, index: Path, tmp_path: Path) -> None:
+    with served(tmp_path, literature=str(index)) as client:
+        with Ledger(tmp_path / "ledger.sqlite") as ledger:
+            token, _ = Users(ledger.database).add("vera", Role.VIEWER, by="ada")
+        client.headers["authorization"] = f"Bearer {token}"
+        answer = client.post("/v1/check", json={"what": UNSUPPORTED, "verifiers": ["llm"]})
+    assert (answer.status_code, "a language model needs the role curator" in answer.text) == (403, True)
+    places: dict[str, Any] = {"store": demo().store, "reference": demo().reference, "ledger": tmp_path / "l.sqlite"}
+    with Workspace(**places, literature=index, settings=Settings(home=tmp_path)) as workspace:
+        tools = make_server(workspace, Asking(Role.VIEWER, "ada"))
+
+        async def work(client: Client) -> Any:
+            return await client.call_tool("check", {"what": UNSUPPORTED, "verifiers": ["llm"]})
+
+        refused = talk(tools, work)
+    assert refused.is_error
+    assert server.requests == []
 
 
 def test_jobs_and_tasks_take_judges_and_a_trust() -> None:

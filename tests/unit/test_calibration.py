@@ -1,5 +1,6 @@
 """The rule by which a judge of papers decides or informs, by what it was measured at."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import sqrt
 from random import Random
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.checks.calibration import Calibration, Cell, bounds_of, enough_cases, standing
+from kgcheck.literature.documents import Document
 from kgcheck.literature.judges import Judge, Judges, pairs_digest, shipped_calibration, trained_judge
-from kgcheck.literature.verify import Opinion, Probabilities
+from kgcheck.literature.pairs import EdgeClaim
+from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.model import Stance
 
 STANCES = st.sampled_from((Stance.SUPPORTS, Stance.CONTRADICTS))
@@ -147,6 +150,32 @@ def test_judges_that_must_agree_decide_where_each_does_or_both_were_measured_tog
     both = Judges(pair, [good[0], poor])
     whole = calibration(cell(390, 400), judge=both.name, model="t and m", prompt=both.prompt)
     assert weight_of(Judges(pair, [good[0], poor, whole]), "t and m").startswith("decides: where it supports")
+
+
+def test_a_name_from_an_endpoint_is_no_name_of_several_judges() -> None:
+    claim = EdgeClaim("A binds to B.", ("GENA",), ("GENB",), "", ())
+    paper = Document(ids=("p",), abstract="GENA binds to GENB.")
+    judges = Judges([trained_judge(), Judge("llm", "m", "p", Sure("x and y"))])
+    (opinion,) = judges.read(claim, [paper], unlike=False).opinions
+    assert opinion.by == f"{pairs_digest()} and x & y"
+    assert str(judges.standing(opinion, ())).startswith("informs: trained informs")
+    judges.read(claim, [paper], unlike=False)
+    judges.seen["llm"].add("z")
+    assert judges.notes()[0].startswith("warning: the endpoint of llm answered by several models, x & y, z")
+
+
+class Sure:
+    """A verifier that supports whatever it reads, by a model of some name."""
+
+    name, finds_names = "llm", True
+
+    def __init__(self, by: str) -> None:
+        self.by = by
+
+    def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
+        chances = Probabilities(supports=0.9, contradicts=0.05, silent=0.05)
+        made = [Opinion.on(d, chances, quotes=[quote_at(d, span) for span in d.spans]) for d in documents]
+        return [one.model_copy(update={"by": self.by}) for one in made]
 
 
 def test_a_benchmark_counts_what_the_judge_says() -> None:
