@@ -544,7 +544,24 @@ def test_every_recipe_reads_its_form(tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", {"claim": "a &lt; b", "passages": ["one", "two"]}, {"claim": "no label"})
     first, second = read_items(file)
     assert (first.claim, first.passages, first.label, second.id) == ("a < b", ("one", "two"), None, "2")
-    assert {r.name for r in load_claim_recipes()} == {"biokgbench", "healthver", "json", "jsonl", "pubmedqa", "scifact"}
+    edge = {"head": "A", "tail": ["B", "b"], "relation": "gene-gene", "passages": ["A binds b."], "label": "supports"}
+    (told,) = read_items(lines(tmp_path / "e.jsonl", edge))
+    assert (told.head, told.tail, told.relation, told.claim) == (("A",), ("B", "b"), "gene-gene", "")
+    read = {"type": "Complex", "statement": "Complex(A(), B())", "a_text": "A", "b_text": "B", "sentence": "A and B."}
+    first, second = read_items(lines(tmp_path / "i.jsonl", read | {"correct": 1}, read | {"correct": 0}))
+    assert (first.claim, first.relation, first.passages) == ("A binds to B.", "gene-gene", ("A and B.",))
+    assert (first.label, second.label) == (Stance.SUPPORTS, Stance.SILENT)
+    shown = {"id": "s", "sentence": "A may bind B.", "e1": "A", "e2": "B", "relation": "interacts_with"}
+    (told,) = read_items(lines(tmp_path / "s.jsonl", shown | {"label": "not_support"}))
+    assert (told.label, told.claim, told.relation) == (Stance.SILENT, "A interacts with B.", "gene-gene")
+    item = {"statement": "A causes B", "snippet": "A caused B.", "subject": "A", "object": "B", "relation": "causes"}
+    first, second = read_items(
+        lines(tmp_path / "d.jsonl", item | {"supports": "REFUTE"}, item | {"supports": "PARTIAL"})
+    )
+    assert (first.label, second.label) == (Stance.CONTRADICTS, None)
+    of_edges = {"dismech", "edges", "indra", "sentences"}
+    of_claims = {"biokgbench", "healthver", "json", "jsonl", "pubmedqa", "scifact"}
+    assert {r.name for r in load_claim_recipes()} == of_claims | of_edges
 
 
 @pytest.mark.parametrize(

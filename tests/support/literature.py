@@ -68,9 +68,9 @@ def packaged_model() -> SentenceModel:
     return SentenceModel()
 
 
-def judges() -> Judges:
+def judges(trust: float | None = None) -> Judges:
     """The trained judge by the calibration that comes with kgcheck, as where nothing else is asked for."""
-    return Judges([trained_judge()], [shipped_calibration()])
+    return Judges([trained_judge()], [shipped_calibration()], trust)
 
 
 def build_index(folder: Path, documents: Sequence[Document], embedder: Embedder | None = None) -> Path:
