@@ -235,6 +235,11 @@ def test_an_audit_goes_by_the_same(server: ChatServer, index: Path, tmp_path: Pa
     assert "papers: " in said.err
     row, _ = audit("--trust", "0.99")
     assert (row["outcome"], weights([e for e in row["evidence"] if e["weight"]])) == ("refuted", {"informs"})
+    # The report and the page of a finding say which of the two it was.
+    assert kgcheck("report", "--ledger", tmp_path / "l.sqlite", "--out", tmp_path / "report.html").code == 0
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<small>informs</small>" in report
+    assert "informs: where it supports" in report
     # A model that answers nonsense: the references stand alone, and it is told.
     server.script = lambda asked: Say(text="well, perhaps")
     row, said = audit()
