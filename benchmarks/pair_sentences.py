@@ -11,11 +11,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from math import sqrt
 from pathlib import Path
 
+from kgcheck.checks.calibration import bounds_of
 from kgcheck.literature.documents import Document
-from kgcheck.literature.edge_reader import read_sentences, sure_opinions
+from kgcheck.literature.edge_reader import sure_opinions
+from kgcheck.literature.judges import read_sentences
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
@@ -134,16 +135,8 @@ def _share(count: int, of: int) -> str:
     """A count, its share and Wilson's bounds."""
     if not of:
         return "0 of 0"
-    low, high = wilson(count, of)
+    low, high = bounds_of(count, of)
     return f"{count} of {of} ({count / of:.1%}; {low:.1%} to {high:.1%})"
-
-
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """Wilson's bounds of 95 % of a share."""
-    z, p = 1.96, count / of
-    middle, half = p + z * z / (2 * of), z * sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    low, high = ((middle + sign * half) / (1 + z * z / of) for sign in (-1, 1))
-    return max(low, 0.0), min(high, 1.0)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ BRAINS = ("rules", "llm")
 VERIFIERS = ("trained", "llm")
 """Readers of papers for a claim."""
 
+JUDGES = ("trained", "inference", "llm")
+"""Judges of papers about an edge."""
+
 SCOPES = ("corpus", "documents", "passages")
 """Texts that are read for a claim of a batch."""
 

@@ -17,6 +17,7 @@ from kgcheck.errors import KgcheckError, LedgerError, StoreMissing, UsageError
 from kgcheck.graph.open import is_address
 from kgcheck.ledger.place import LedgerPlace, checked_place, ledger_place
 from kgcheck.model import Ref, Value
+from kgcheck.options import JudgeOptions
 from kgcheck.pins import find_pins
 from kgcheck.profile.schema import Schema, read_schema
 from kgcheck.progress import CallbackProgress, NoProgress, Progress, ProgressCallback
@@ -25,6 +26,7 @@ from kgcheck.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
+    from kgcheck.checks.calibration import Calibration
     from kgcheck.forms.store import DraftedStore
     from kgcheck.graph.names import NameIndex
     from kgcheck.graph.py2neo import Graph
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.embed import Embedder
+    from kgcheck.literature.judges import Judges
     from kgcheck.literature.names import Names
     from kgcheck.literature.search import LiteratureIndex
     from kgcheck.literature.trained_verifier import TrainedVerifier
@@ -267,20 +270,74 @@ class Context(Closing):
             notes.append(note)
         return index
 
-    def paper_reader(self, notes: list[str], folder: Path | None = None) -> "TripleReader | None":
-        """A reader of papers about edges with the trained verifier; None where no papers are named."""
-        from kgcheck.literature.trained_verifier import TrainedVerifier
+    def paper_reader(self, notes: list[str]) -> "TripleReader | None":
+        """A reader of papers about edges with the trained judge; None where no papers are named."""
+        from kgcheck.literature.judges import Judges, trained_judge
 
-        if not (folder or self.literature):
+        if not self.literature:
             return None
-        index = self.index(notes, folder)
-        return self.edge_reader(index, TrainedVerifier(index.embedder))
+        return self.edge_reader(self.index(notes), Judges([trained_judge()]))
 
-    def edge_reader(self, index: "LiteratureIndex", verifier: Any) -> "TripleReader":
-        """A reader of papers about edges with a verifier."""
+    def edge_reader(self, index: "LiteratureIndex", judges: "Judges") -> "TripleReader":
+        """A reader of papers about edges with judges."""
         from kgcheck.literature.edge_reader import TripleReader
 
-        return TripleReader(index, verifier, self.names(), self.schema)
+        return TripleReader(index, judges, self.names(), self.schema)
+
+    @contextmanager
+    def judging_reader(
+        self,
+        notes: list[str],
+        options: JudgeOptions,
+        folder: Path | None,
+        limits: "Limits",
+        total: "Meter | None" = None,
+    ) -> "Iterator[TripleReader | None]":
+        """A reader of papers about edges with the judges of options, by their calibrations; None without papers."""
+        if folder is None:
+            if options.verifiers:
+                raise UsageError("a verifier judges papers, and none are named", "add --literature DIR")
+            yield None
+            return
+        index = self.index(notes, folder)
+        with self.judges(notes, options, index.embedder, limits, total) as judges:
+            yield self.edge_reader(index, judges)
+            notes += judges.notes()
+
+    @contextmanager
+    def judges(
+        self,
+        notes: list[str],
+        options: JudgeOptions,
+        embedder: "Embedder | None",
+        limits: "Limits",
+        total: "Meter | None" = None,
+    ) -> "Iterator[Judges]":
+        """The judges of papers that options name, with what they were measured at."""
+        from kgcheck.literature.judges import Judges, judge_of
+
+        with ExitStack() as opened:
+            made = [
+                judge_of(
+                    name, opened.enter_context(open_verifier(name, embedder, self.settings, limits, total, notes=notes))
+                )
+                for name in options.verifiers or ("trained",)
+            ]
+            yield Judges(made, self.calibrations(notes), options.trust)
+
+    def calibrations(self, notes: list[str]) -> "list[Calibration]":
+        """Calibrations of judges of papers: that which comes with kgcheck, and those that the ledger keeps."""
+        from kgcheck.ledger.calibrations import CalibrationTable
+        from kgcheck.literature.judges import shipped_calibration
+
+        found, place = [shipped_calibration()], self.ledger
+        if not isinstance(place, Path) or place.exists():
+            try:
+                with self.reading() as ledger:
+                    found += CalibrationTable(ledger.database).all()
+            except LedgerError as error:
+                notes.append(f"no calibration of judges was read from the ledger: {error.message}")
+        return found
 
     def names(self) -> "Names":
         """Names from the graph, where there is one, and from the snapshot, where one is named."""
@@ -512,8 +569,10 @@ def open_verifier(
     inference: Path | None = None,
     notes: list[str] | None = None,
 ) -> "Iterator[Verifier]":
-    """A verifier, one of VERIFIERS: trained, with a model of inference where one is named; or a language model."""
-    if name == "trained":
+    """A verifier by its name: trained, with a model of inference where one is named; or a language model."""
+    if name == "inference" and not settings.inference:
+        raise UsageError("no model of inference is named", "set KGCHECK_INFERENCE to its folder")
+    if name in ("trained", "inference"):
         yield trained_verifier(embedder, settings, inference)
     elif inference:
         raise UsageError("--inference is for the trained verifier", "leave it out, or --verifier trained")

@@ -362,6 +362,13 @@ class CheckTask(Value):
                 return str(self.subject)
 
 
+SEARCH = "search"
+"""Subject of the evidence that papers were looked for, and none speaks."""
+
+INFORMS = "informs"
+"""Subject of evidence of a fact that decides nothing: of a judge that was not measured to be right often enough."""
+
+
 class Evidence(Value):
     """One observation, with where it was made.
 
@@ -381,9 +388,16 @@ class Evidence(Value):
     value: str | None = Field(default=None, description="what the source says")
     quote: str | None = Field(default=None, description="an exact substring of the passage it rests on")
     score: float | None = None
-    about: str = Field(default="fact", description="fact, head or tail: which part it speaks of; search: of none")
+    about: str = Field(
+        default="fact",
+        description="fact, head or tail: which part it speaks of; search: of none; informs: of the fact, without"
+        " deciding it",
+    )
     replacements: tuple[str, ...] = Field(default=(), description="ids that the source puts in place of this one")
     candidates: tuple[str, ...] = Field(default=(), description="ids that a curator may choose from")
+    weight: str = Field(
+        default="", description="of a paper: whether its judge decides or informs, and by which figures"
+    )
 
 
 class Gap(NamedTuple):

@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from kgcheck.choices import GROUND_STATES, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.choices import GROUND_STATES, JUDGES, SCOPES, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
 from kgcheck.rules import rules_named
@@ -87,6 +87,42 @@ VerifierName = Annotated[
 ]
 
 
+JudgeName = Annotated[str, *one_of("verifier", JUDGES)]
+
+
+class VerifierOptions(Value):
+    """Judges of the papers about an edge."""
+
+    verifiers: tuple[JudgeName, ...] = Field(
+        default=(),
+        max_length=len(JUDGES),
+        description="who judges papers: trained (unless set), inference (the model of KGCHECK_INFERENCE) or llm (that"
+        " of KGCHECK_LLM_MODEL); several must agree",
+    )
+
+    @field_validator("verifiers")
+    @classmethod
+    def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in JUDGES if name in names)
+
+
+class JudgeOptions(VerifierOptions):
+    """The same, and when they decide."""
+
+    trust: Number | None = Field(
+        default=None,
+        ge=0.5,
+        le=0.999,
+        description="least precision, by its lower bound, at which a judge decides; below it, or unmeasured (kgcheck"
+        " bench judge), it informs; unless set, 0.8, and 0.9 for llm",
+    )
+
+    @property
+    def judging(self) -> "JudgeOptions":
+        """These alone."""
+        return JudgeOptions(verifiers=self.verifiers, trust=self.trust)
+
+
 class Spending(Value):
     """The most that a language model may take for one item."""
 
@@ -99,6 +135,26 @@ class Spending(Value):
     def spending(self) -> "Spending":
         """These two alone."""
         return Spending(tokens=self.tokens, money=self.money)
+
+
+class TotalSpending(Value):
+    """The most that a language model may take for all items together."""
+
+    total_tokens: Whole | None = Field(
+        default=None,
+        ge=1,
+        description="most tokens that a model may take for all of this run; what is left stays open",
+    )
+    total_money: Number | None = Field(
+        default=None,
+        gt=0,
+        description="most money that a model may cost, for all of this run; what is left stays open",
+    )
+
+    @property
+    def total(self) -> Spending:
+        """The most that a model may take for all."""
+        return Spending(tokens=self.total_tokens, money=self.total_money)
 
 
 class LoadOptions(Value):
@@ -117,7 +173,7 @@ class LoadOptions(Value):
     )
 
 
-class AuditScope(Value):
+class AuditScope(JudgeOptions, TotalSpending):
     """Scope of an audit: all that the person who asks may choose. Empty filters mean everything."""
 
     types: tuple[CheckType, ...] = Field(
@@ -190,7 +246,7 @@ class AuditOptions(AuditScope):
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")
 
 
-class CheckLimits(Value):
+class CheckLimits(JudgeOptions):
     """Options of one check."""
 
     graph_date: Day | None = Field(
@@ -222,7 +278,15 @@ class BatchOptions(Spending):
     workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
 
 
-class ClaimOptions(BatchOptions):
+class ItemOptions(BatchOptions, VerifierOptions):
+    """Options of a batch of items to check."""
+
+
+class MeasureOptions(ItemOptions, TotalSpending):
+    """Options of measuring judges on labelled evidence."""
+
+
+class ClaimOptions(BatchOptions, TotalSpending):
     """Options of a batch of claims to verify."""
 
     verifier: VerifierName = "trained"
@@ -233,21 +297,6 @@ class ClaimOptions(BatchOptions):
     )
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")
-    total_tokens: Whole | None = Field(
-        default=None,
-        ge=1,
-        description="most tokens that a model may take for all claims of this run; those that are left stay open",
-    )
-    total_money: Number | None = Field(
-        default=None,
-        gt=0,
-        description="most money that a model may cost, for all claims of this run; those that are left stay open",
-    )
-
-    @property
-    def total(self) -> Spending:
-        """The most that a model may take for all."""
-        return Spending(tokens=self.total_tokens, money=self.total_money)
 
 
 class VerifyOptions(Spending):

@@ -9,6 +9,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions, AuditScope
 from kgcheck.profile.schema import Schema
@@ -63,12 +64,13 @@ def _audit(
         # The next audit, which leaves it out, would call every finding about it gone.
         raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
     graph, folder = context.graph, Path(options.literature) if options.literature else None
+    spent = total_meter(context.settings, options.total)
     with (
         noting() as notes,
         Ledger(context.ledger) as ledger,
         context.open_live(wanted=options.live or options.team_budget > 0) as live,
+        context.judging_reader(notes, options, folder, Limits(), spent) as reader,
     ):
-        reader = context.paper_reader(notes, folder) if folder else None
         papers = Papers(reader) if reader else None
         work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers)
         earlier = find_earlier(ledger, since, graph) if since else None
@@ -78,5 +80,6 @@ def _audit(
         for source, refusal in (live.refusals if live else {}).items():
             notes.append(f"{source}: {refusal}: asking again is of no use")
         if papers:
-            notes.append(f"papers were asked about {papers.edges_read:,} edges and speak of {len(papers.found):,}")
+            notes += papers.notes()
+            notes += [f"papers: {note}" for note in spent_note(spent)]
     return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

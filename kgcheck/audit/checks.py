@@ -18,7 +18,7 @@ from kgcheck.context import Context, live_failures, noting
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
-from kgcheck.llm.budget import Limits
+from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.loading.manifest import graph_dates
 from kgcheck.model import CheckTask, CheckType, Finding, Tally, TallyMark, Target, Triple, Verdict
 from kgcheck.options import CheckOptions
@@ -99,15 +99,17 @@ def check(
     settings, schema, reference, graph = context.settings, context.schema, context.reference, context.graph
     started, name = clock.now(), run_id or new_run_id()
     dates = graph_dates(graph.meta(), schema, context.graph_date(wanted.graph_date))
+    spent = total_meter(settings, wanted.spending)
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, dates) as source,
         context.brain_maker(Limits.of(wanted, wanted.seconds), on_text, notes) as make_brain,
+        context.judging_reader(notes, wanted, context.literature, Limits.of(wanted, wanted.seconds), spent) as reader,
         Ledger(context.ledger) if keep else nullcontext() as ledger,
     ):
-        toolbox = Toolbox(graph, *with_papers(source, schema, live, context.paper_reader(notes)))
+        toolbox = Toolbox(graph, *with_papers(source, schema, live, reader))
         limits = Limits(turns=wanted.turns, seconds=wanted.seconds)
         try:
             checked = Team(toolbox, make_brain(graph), limits).check(request, transcript)
@@ -127,7 +129,7 @@ def check(
             releases=pinned_releases(reference, schema),
             options={"check": request.text} | ({"transcript": str(file.resolve())} if keep else {}),
         ).with_live(live.releases if live else {})
-        notes += live_failures(live)
+        notes += [*live_failures(live), *(f"papers: {note}" for note in spent_note(spent))]
         notes += [f"warning: {warning}" for warning in run.warnings]
         task, verdict = checked.task, checked.verdict
         found = Finding(run=name, fingerprint=task.fingerprint, task=task, verdict=verdict, change=checked.change)

@@ -1,5 +1,6 @@
 """Papers: ask a literature index about an audit's edges, those least confirmed first."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Piece, Unit
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.model import Evidence, Outcome, Ref, Stance, Triple
+from kgcheck.model import INFORMS, Evidence, Outcome, Ref, Stance, Triple
+from kgcheck.plurals import how_many
 from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among
 
@@ -35,6 +37,7 @@ class Papers:
         self._left = limit
         self.found: list[PapersOnEdge] = []
         self.edges_read = 0
+        self._failed = Counter[str]()
 
     def skip(self, unit: Unit, tasks: int) -> None:
         """Count edges that an interrupted run has asked about: a resumed run asks no more than an undisturbed one."""
@@ -46,15 +49,27 @@ class Papers:
         to_read = {task: (triple, outcome) for piece in pieces for task, triple, outcome in self._next(tables, piece)}
         if not to_read:
             return False
-        evidence = self.reader.evidence_of_many(triple for triple, _ in to_read.values())
+        failed = dict[Triple, str]()
+        evidence = self.reader.evidence_of_many((triple for triple, _ in to_read.values()), failed)
+        self._failed.update(failed.values())
         observations: dict[int, tuple[Evidence, ...]] = {}
         for task, (triple, outcome) in to_read.items():
+            if triple in failed:
+                continue
             observed = counted(evidence.get(triple, ()), partial(retracted_among, tables.db))
             observations[task] = observed
             if spoken := tuple(e for e in observed if e.stance is not Stance.SILENT):
                 self.found.append(PapersOnEdge(triple, outcome, spoken))
         tables.add_observations(observations)
         return any(observations.values())
+
+    def notes(self) -> list[str]:
+        """Tell how many edges papers were asked about, how many they speak of, and how many they decide."""
+        spoken = len(self.found)
+        deciding = sum(any(e.about != INFORMS for e in one.evidence) for one in self.found)
+        read = f"papers were asked about {self.edges_read:,} edges and speak of {spoken:,}"
+        notes = [f"{read}; of {spoken - deciding:,} they only inform"] if deciding < spoken else [read]
+        return notes + [f"papers on {how_many(n, 'edge')} were not judged: {why}" for why, n in self._failed.items()]
 
     def _next(self, tables: WorkingTables, piece: Piece) -> Iterator[tuple[int, Triple, Outcome]]:
         """The tasks of a piece about which papers are to be read, as far as the limit allows."""

@@ -18,7 +18,7 @@ from kgcheck.checks.signature import Observation, Signature
 from kgcheck.checks.verdicts import judge
 from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.ledger.verified import VerifiedFiles
-from kgcheck.model import CheckType, Stance, Tier
+from kgcheck.model import INFORMS, CheckType, Stance, Tier
 from kgcheck.profile.catalogue import EdgeCheck
 
 _TIERS = ", ".join(repr(tier.value) for tier in Tier)
@@ -32,6 +32,7 @@ def judged_files(files: VerifiedFiles, tables: WorkingTables, run: str, pieces: 
     """Keep the tasks of pieces that were looked at one by one: a file for each piece."""
     # Of several observations, one that says what the verdict says, for its reason, of the best tier.
     rank = f"""struct_pack(
+        informs := about = '{INFORMS}',
         otherwise := CASE j.outcome WHEN 'supported' THEN stance <> 'supports' WHEN 'refuted' THEN NOT {AGAINST_SQL}
                      ELSE false END,
         another := e.reason IS DISTINCT FROM j.reason, tier := list_position([{_TIERS}], tier),

@@ -13,7 +13,7 @@ from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
 from kgcheck.graph.store import new_state
 from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import Value
-from kgcheck.options import BatchOptions, ClaimOptions
+from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, JudgeOptions
 from kgcheck.outputs import write_text
 from kgcheck.settings import SAMPLING, Settings
 from kgcheck.visible import as_json
@@ -96,7 +96,7 @@ def check_items(
     file: Path,
     *,
     out: Path | None = None,
-    options: BatchOptions | None = None,
+    options: ItemOptions | None = None,
 ) -> BatchResult:
     """Check the items of a file, as `make_set` or BioKGBench writes them, by the agent team, and score them."""
     from kgcheck.agents.outside import with_papers
@@ -106,18 +106,26 @@ def check_items(
     from kgcheck.loading.manifest import graph_dates
 
     settings, schema, reference = context.settings, context.schema, context.reference
-    wanted, items = options or BatchOptions(), read_items(file, schema)
-    folder = out or settings.home / "batch" / f"kgcheck-{file.stem}"
+    wanted, items = options or ItemOptions(), read_items(file, schema)
+    folder, judging = out or settings.home / "batch" / f"kgcheck-{file.stem}", JudgeOptions(verifiers=wanted.verifiers)
     kept = {"task": "kgcheck", **_graph(context), "reference": str(reference), "profile": context.profile}
     kept |= _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+    if wanted.verifiers:
+        kept |= {"verifiers": list(wanted.verifiers)} | (_model(settings) if "llm" in wanted.verifiers else {})
     graph = context.graph
     with (
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
         context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True) as brain,
+        context.judging_reader(notes, judging, context.literature, Limits.of(wanted, ITEM_SECONDS)) as reader,
     ):
-        sources, outside = with_papers(source, schema, live, context.paper_reader(notes))
+        if reader:
+            reader.judges.counts_all = True
+            notes.append(
+                f"papers count as {reader.judges.name} judges them, as published: its precision is not asked for"
+            )
+        sources, outside = with_papers(source, schema, live, reader)
         keep_options(folder, kept)
         batch = run_batch(
             ((item.id, item) for item in items),

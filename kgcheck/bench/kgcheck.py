@@ -19,7 +19,7 @@ from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.llm.budget import Limits
-from kgcheck.model import Evidence, Reason, Stance, Tier, Value, Verdict
+from kgcheck.model import INFORMS, Evidence, Reason, Stance, Tier, Value, Verdict
 
 BrainMaker = Callable[[GraphStore], Brain]
 
@@ -133,7 +133,7 @@ def score_of(item: Item, checked: TeamConclusion, transcript: Transcript, second
 
 def decisive(verdict: Verdict) -> list[Evidence]:
     """Choose what a verdict rests on: of the evidence that speaks of the fact, that of the highest tier."""
-    spoken = [e for e in verdict.evidence if e.stance is not Stance.SILENT]
+    spoken = [e for e in verdict.evidence if e.stance is not Stance.SILENT and e.about != INFORMS]
     facts = [e for e in spoken if e.about == "fact"] or spoken
     highest = min((e.tier.rank for e in facts), default=0)
     return [e for e in facts if e.tier.rank == highest]

@@ -75,7 +75,7 @@ def measure(
     confusion = {c: dict.fromkeys((*CLASSES, "error"), 0) for c in CLASSES}
     for label, answer, _ in labelled:
         confusion[label][answer] += 1
-    bins = _bins([(p, label == answer) for label, answer, p in labelled if answer != "error"])
+    bins = bins_of([(p, label == answer) for label, answer, p in labelled if answer != "error"])
     quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
     retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
     total = len(labelled)
@@ -89,9 +89,7 @@ def measure(
         macro_f1=_macro_f1(confusion) if total else None,
         abstention=_share(sum(answer == Stance.SILENT.value for _, answer, _ in labelled), total),
         confusion=confusion,
-        calibration_error=round(sum(b.count * abs(b.probability - b.accuracy) for b in bins) / total, 4)
-        if total
-        else None,
+        calibration_error=error_of(bins),
         calibration=tuple(bins),
         right_quotes=_share(sum(quotes), len(quotes)),
         quoted=len(quotes),
@@ -149,7 +147,14 @@ def _is_gold(document: str, quote: dict[str, Any], gold: Gold, spans: Spans | No
     )
 
 
-def _bins(answers: Sequence[tuple[float, bool]]) -> list[Bin]:
+def error_of(bins: Sequence[Bin]) -> float | None:
+    """Expected calibration error of answers in bins; None of none."""
+    total = sum(b.count for b in bins)
+    return round(sum(b.count * abs(b.probability - b.accuracy) for b in bins) / total, 4) if total else None
+
+
+def bins_of(answers: Sequence[tuple[float, bool]]) -> list[Bin]:
+    """Answers by about how sure they were, each a probability and whether it is right."""
     found = []
     for n in range(_BINS):
         inside = [(p, right) for p, right in answers if min(int(p * _BINS), _BINS - 1) == n]

@@ -38,6 +38,9 @@ class ClaimFields(Value):
     evidence_document: str = ""
     evidence_sentences: str = ""
     passages: str = ""
+    head: str = Field(default="", description="name, or names, of the head of an edge")
+    tail: str = ""
+    relation: str = ""
 
 
 class ClaimRecipe(Value):
@@ -50,6 +53,9 @@ class ClaimRecipe(Value):
     prefix: str = ""
     fields: ClaimFields
     labels: dict[str, Stance]
+    unlabelled: tuple[str, ...] = Field(default=(), description="labels that say neither")
+    claims: dict[str, str] = Field(default={}, description="by relation: its claim, with {head} and {tail}")
+    kinds: dict[str, str] = Field(default={}, description="by relation: its name in calibrations")
 
     @property
     def mixed(self) -> bool:
@@ -79,6 +85,9 @@ class ClaimItem(Value):
     documents: tuple[str, ...] = ()
     gold: tuple[Gold, ...] = ()
     passages: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
+    relation: str = Field(default="", description="pattern of the profile, or kind of statement")
 
 
 @cache
@@ -135,8 +144,13 @@ def _records(path: Path, recipe: ClaimRecipe) -> Iterator[dict[str, Any]]:
 def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -> list[ClaimItem]:
     fields, found = recipe.fields, dict[str, ClaimItem]()
     for row, raw in enumerate(records, 1):
+        head, tail = _names(raw.get(fields.head)), _names(raw.get(fields.tail))
+        stated = str(raw.get(fields.relation) or "")
         claim = clean(str(raw.get(fields.claim) or ""))
-        if not claim:
+        if not claim and head and tail:
+            form = recipe.claims.get(stated, "")
+            claim = form.replace("{head}", head[0]).replace("{tail}", tail[0])
+        if not claim and not fields.head:
             raise InputFormat(f"{path}, record {row}: no claim", "remove the record, or name another recipe")
         item = ClaimItem(
             id=str(raw.get(fields.id) or row),
@@ -145,6 +159,9 @@ def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -
             documents=tuple(_ids(raw.get(fields.documents), recipe)),
             gold=tuple(_gold(raw, recipe)),
             passages=tuple(_texts(raw.get(fields.passages))),
+            head=head,
+            tail=tail,
+            relation=recipe.kinds.get(stated, recipe.kinds.get("*", stated)),
         )
         before = found.get(item.id)
         if before:
@@ -162,7 +179,9 @@ def _items(records: Sequence[dict[str, Any]], recipe: ClaimRecipe, path: Path) -
 def _label(raw: dict[str, Any], recipe: ClaimRecipe, place: str) -> Stance | None:
     if not recipe.fields.label or recipe.fields.label not in raw:
         return None
-    label = str(raw[recipe.fields.label] or "").strip()
+    label = str("" if raw[recipe.fields.label] is None else raw[recipe.fields.label]).strip()
+    if label in recipe.unlabelled:
+        return None
     found = recipe.stance(label)
     if found or not label:
         return found
@@ -194,6 +213,10 @@ def _gold(raw: dict[str, Any], recipe: ClaimRecipe) -> Iterator[Gold]:
 def _is_id(value: Any) -> bool:
     """Tell whether an entry of a list of evidence names a paper: it has no space."""
     return not isinstance(value, list | dict) and not _SPACES.search(str(value).strip())
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(clean(name) for name in _texts(value))
 
 
 def _texts(value: Any) -> list[str]:

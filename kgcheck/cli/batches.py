@@ -16,7 +16,7 @@ from kgcheck.cli.options import (
 )
 from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE
-from kgcheck.options import BatchOptions, ClaimOptions
+from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, MeasureOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 
@@ -54,9 +54,9 @@ def batch_kgqa(workspace: "Workspace", options: BatchOptions, file: Path, out: P
 @click.argument("file", type=FilePath())
 @workspace_options("store", "reference", "live", "offline", "literature", "profile", "brain")
 @_OUT
-@options_of(BatchOptions)
+@options_of(ItemOptions)
 @table_or_json_option()
-def batch_kgcheck(workspace: "Workspace", options: BatchOptions, file: Path, out: Path | None, format_: str) -> None:
+def batch_kgcheck(workspace: "Workspace", options: ItemOptions, file: Path, out: Path | None, format_: str) -> None:
     """Check the items of FILE, as kgcheck bench make writes them or with BioKGBench's instructions, and score them."""
     from kgcheck.bench.batches import check_items
 
@@ -118,7 +118,7 @@ def batch_scv(
 
 @click.group("bench")
 def bench() -> None:
-    """Make benchmark sets."""
+    """Make benchmark sets, and measure judges of papers."""
 
 
 @bench.command("make")
@@ -151,3 +151,40 @@ def bench_make(workspace: "Workspace", truth_from: Path | None, out: Path, per_t
     for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
     note(f"{how_many(len(made.items), 'item')}: {out}")
+
+
+@bench.command("judge")
+@click.argument("file", type=FilePath())
+@workspace_options("ledger", "profile")
+@options_of(MeasureOptions)
+@click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
+@_OUT
+@table_or_json_option()
+def bench_judge(
+    workspace: "Workspace", file: Path, options: MeasureOptions, recipe: str | None, out: Path | None, format_: str
+) -> None:
+    """Measure a judge of papers on FILE, labelled evidence of edges, and keep its calibration in the ledger.
+
+    Where a judge is right often enough, by Wilson's lower bound of its precision (--trust of check and audit), what it
+    reads in papers decides; elsewhere it informs. Several judges are measured together, where they agree. Without
+    --verifier, the trained one.
+
+    Exit codes: 0 measured and kept, 2 usage or configuration, 3 not kept: some items ended with an error, or are open
+    because the budget is spent (the same command goes on), or an endpoint answered by several models.
+    """
+    from kgcheck.bench.judge import measure_judges, rows_of
+    from kgcheck.report.tables import rows_table
+
+    done = measure_judges(workspace, file, options, out=out, recipe=recipe)
+    note(*done.notes)
+    if done.calibration is None:
+        note(f"not kept: {done.why}; results: {done.folder / 'results.jsonl'}")
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+    made = done.calibration
+    rows = rows_of(made)
+    show(format_, made.model_dump(mode="json"), rows_table(rows, tuple(rows[0]) if rows else ("stance",)))
+    error = "" if made.error is None else f"; calibration error {made.error:.3f}"
+    note(
+        f"{made.judge} ({made.model}): {made.found:,} of {made.labelled:,} statements and denials found, of "
+        f"{how_many(made.items, 'item')}{error}; kept in {workspace.ledger}"
+    )

@@ -40,7 +40,7 @@ _COMMANDS = {
         "explain": "Show one finding with its evidence, or what is known of an edge.",
         "replay": "Run a check again from its transcript.",
         "batch": "Answer or check many items, with the metrics of the benchmarks.",
-        "bench": "Make benchmark sets over a graph.",
+        "bench": "Make benchmark sets, and measure judges of papers.",
     },
     "Decide and repair": {
         "findings": "List findings by filters, with what was decided about them.",

@@ -23,7 +23,7 @@ from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
 from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import Value
-from kgcheck.options import AuditScope, ClaimOptions, GroundLimits, LoadOptions, checked_by, one_of
+from kgcheck.options import AuditScope, ClaimOptions, GroundLimits, ItemOptions, LoadOptions, checked_by, one_of
 from kgcheck.outputs import make_folder, write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
@@ -232,7 +232,7 @@ class RefreshJob(Checking):
     sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
 
 
-class BatchJob(Referring, ClaimOptions):
+class BatchJob(Referring, ClaimOptions, ItemOptions):
     """Answers questions, checks items or verifies claims, and measures how well."""
 
     kind: Literal["batch"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from kgcheck import clock
 from kgcheck.duck import insert_arrow
-from kgcheck.model import Evidence, Gap, Reason, Stance
+from kgcheck.model import INFORMS, SEARCH, Evidence, Gap, Reason, Stance
 from kgcheck.quoting import identifier
 
 
@@ -83,9 +83,14 @@ EVIDENCE = WorkingTable(
         Column("value", "VARCHAR", "what the source says, for people"),
         Column("quote", "VARCHAR", "an exact substring of the passage it rests on"),
         Column("score", "DOUBLE", "the source's own score, from 0 to 1"),
-        Column("about", "VARCHAR", "fact, head or tail: which part of the task; search: of none"),
+        Column(
+            "about",
+            "VARCHAR",
+            "fact, head or tail: which part of the task; search: of none; informs: of the fact, deciding nothing",
+        ),
         Column("replacements", "VARCHAR[]", "ids that the source puts in place of this one"),
         Column("candidates", "VARCHAR[]", "ids that a curator may choose from"),
+        Column("weight", "VARCHAR", "of a paper: whether its judge decides or informs, and by which figures"),
     ),
 )
 GAP = WorkingTable(
@@ -301,7 +306,7 @@ class WorkingTables:
                date_trunc('second', coalesce(e.retrieved_at, r.retrieved_at, {now})) AS retrieved_at,
                date_trunc('second', r.built_at) AS pinned_at, e.stance, e.world, e.tier, e.reason, e.value, e.quote,
                e.score, e.about, coalesce(e.replacements, []) AS replacements,
-               coalesce(e.candidates, []) AS candidates
+               coalesce(e.candidates, []) AS candidates, coalesce(e.weight, '') AS weight
         FROM evidence e SEMI JOIN ({tasks}) USING (task) LEFT JOIN ref.release r ON r.id = e.release_id
              LEFT JOIN task t ON t.task = e.task"""
 
@@ -352,7 +357,7 @@ The pair is the record where that holds a space, else the ends of the task. No t
 
 _ENDS = "concat_ws(' ', nullif(t.head, ''), nullif(t.tail, ''))"
 
-_ABOUT = ("tail", "search", "head", "fact")
+_ABOUT = ("tail", SEARCH, INFORMS, "head", "fact")
 _STANCES = (Stance.SUPPORTS.value, Stance.SILENT.value, Stance.CONTRADICTS.value)
 SHOWN_ORDER = (
     f"list_position({list(_ABOUT)}, about)",

@@ -15,7 +15,8 @@ from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Remark, Remarked
 from kgcheck.literature.arguments import arguments, missing
 from kgcheck.literature.documents import Document, fingerprint_text
-from kgcheck.literature.edge_reader import SURE_ENOUGH, paper_evidence
+from kgcheck.literature.edge_reader import paper_evidence
+from kgcheck.literature.judges import SURE_ENOUGH
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.verify import Opinion, Verifier, verify

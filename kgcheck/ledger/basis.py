@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
-from kgcheck.model import Evidence, Finding, Stance, World
+from kgcheck.model import INFORMS, SEARCH, Evidence, Finding, Stance, World
 
 PART = "\x1f"
 """Between the parts of a basis."""
@@ -33,14 +33,17 @@ def basis_of(finding: Finding) -> str:
 def is_deciding(evidence: Evidence) -> bool:
     """Return whether an observation may decide: it speaks, or a source claiming completeness is silent."""
     speaks = evidence.stance is not Stance.SILENT or evidence.world is World.CLOSED
-    return speaks and evidence.about != "search"
+    return speaks and evidence.about not in (SEARCH, INFORMS)
 
 
 def _observed(evidence: Evidence) -> str:
     return WITHIN.join((evidence.source, evidence.record, evidence.stance.value, evidence.value or ""))
 
 
-DECIDING_SQL = f"((stance <> '{Stance.SILENT.value}' OR world = '{World.CLOSED.value}') AND about <> 'search')"
+DECIDING_SQL = (
+    f"((stance <> '{Stance.SILENT.value}' OR world = '{World.CLOSED.value}')"
+    f" AND about NOT IN ('{SEARCH}', '{INFORMS}'))"
+)
 """DuckDB's way to say `is_deciding`, over the columns of the working table evidence."""
 
 OBSERVED_SQL = f"concat_ws(chr({ord(WITHIN)}), source, record, stance, coalesce(value, ''))"

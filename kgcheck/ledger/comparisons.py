@@ -132,7 +132,7 @@ _NO_BASIS = "new"
 
 _LOOKED_AT = (
     *("types", "labels", "relations", "ids", "without_rules", "sample", "seed"),
-    *("unfold", "threshold", "live", "literature"),
+    *("unfold", "threshold", "live", "literature", "verifiers", "trust"),
 )
 """Options that decide what a run looks at, and in which sources."""
 

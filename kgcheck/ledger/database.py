@@ -11,6 +11,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 from kgcheck.errors import LedgerError
 from kgcheck.ledger import accounts as _accounts  # noqa: F401  (its tables)
 from kgcheck.ledger import actions as _actions  # noqa: F401  (its tables)
+from kgcheck.ledger import calibrations as _calibrations  # noqa: F401  (its tables)
 from kgcheck.ledger import causes as _causes  # noqa: F401  (its tables)
 from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
 from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)

@@ -1,4 +1,4 @@
-"""Ledger tables of runs and findings (format 9), and the column types of all tables.
+"""Ledger tables of runs and findings (format 10), and the column types of all tables.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Value)
 
-FORMAT = 9
+FORMAT = 10
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3

@@ -5,25 +5,20 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote as quoted
 
-from kgcheck.errors import UnknownName
+from kgcheck.checks.calibration import Standing
+from kgcheck.errors import BudgetExceeded, ModelAnswer, ModelContext, ModelUnavailable, UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.embed import Vectors
+from kgcheck.literature.judges import Judges
 from kgcheck.literature.names import Names
-from kgcheck.literature.pairs import EdgeClaim, PairVerifier
+from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.literature.search import LiteratureIndex, SearchCache, SearchHit
-from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, verify
-from kgcheck.model import Evidence, Ref, Stance, Tier, Triple, World
+from kgcheck.literature.verify import ClaimVerdict, Opinion
+from kgcheck.model import INFORMS, SEARCH, Evidence, Ref, Stance, Tier, Triple, World
 from kgcheck.plurals import how_many
 from kgcheck.profile.claims import ClaimForm, form_of, load_claim_forms
 from kgcheck.profile.corpus_files import load_corpus_recipes
 from kgcheck.profile.schema import Schema
-
-SURE_ENOUGH = 0.6
-"""An opinion below this probability is silence: text is the lowest tier, and must not decide by a guess."""
-
-SEARCH = "search"
-"""Subject of the evidence that papers were looked for, and none speaks."""
 
 _FOUND = 20
 _READ = 8
@@ -35,9 +30,9 @@ _NAMES = 4
 class TripleReader:
     """Asks the papers of an index about edges."""
 
-    def __init__(self, index: LiteratureIndex, verifier: Verifier, names: Names, schema: Schema) -> None:
+    def __init__(self, index: LiteratureIndex, judges: Judges, names: Names, schema: Schema) -> None:
         self._index = index
-        self._verifier = verifier
+        self.judges = judges
         self._names = names
         self.schema = schema
 
@@ -70,8 +65,7 @@ class TripleReader:
                 best[hit.document.paper_id] = hit.document
         papers = {document.id: document for document in best.values()}
         read = dict(list(papers.items())[:_READ])
-        verifier = None if isinstance(self._verifier, TrainedVerifier) else self._verifier
-        judged = read_sentences(claim, read.values(), verifier, unlike=triple.head.label != triple.tail.label)
+        judged = self.judges.read(claim, read.values(), unlike=triple.head.label != triple.tail.label)
         return judged, read, len({hit.document.paper_id for hit in hits})
 
     def passages(self, triple: Triple) -> Passages:
@@ -114,8 +108,13 @@ class TripleReader:
         """Collect what papers say of an edge, as evidence of the tier `text` in an open world."""
         return self.evidence_of_many([triple]).get(triple, ())
 
-    def evidence_of_many(self, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
-        """Collect what papers say of edges, as `evidence` gives it; edges that have no words are left out."""
+    def evidence_of_many(
+        self, triples: Iterable[Triple], failed: dict[Triple, str] | None = None
+    ) -> dict[Triple, tuple[Evidence, ...]]:
+        """Collect what papers say of edges, as `evidence` gives it; edges that have no words are left out.
+
+        Those that no judge could be asked about go to `failed`, with why, where it is given, and are left out, too.
+        """
         forms: dict[Triple, ClaimForm] = {}
         claims: dict[Triple, EdgeClaim] = {}
         for triple in triples:
@@ -126,10 +125,21 @@ class TripleReader:
             with suppress(UnknownName):
                 claims[triple] = _claim(triple, form, names)
         vectors, cache = self._index.embed([claim.claim for claim in claims.values()]), SearchCache()
-        return {
-            triple: self._evidence(triple, claim, vector, cache)
-            for (triple, claim), vector in zip(claims.items(), vectors, strict=True)
-        }
+        found: dict[Triple, tuple[Evidence, ...]] = {}
+        stopped = ""
+        for (triple, claim), vector in zip(claims.items(), vectors, strict=True):
+            try:
+                if not stopped:
+                    found[triple] = self._evidence(triple, claim, vector, cache)
+            except (ModelAnswer, ModelContext, ModelUnavailable, BudgetExceeded) as error:
+                if failed is None:
+                    raise
+                failed[triple] = error.message
+                stopped = error.message if isinstance(error, ModelUnavailable | BudgetExceeded) else ""
+            else:
+                if failed is not None and stopped:
+                    failed[triple] = stopped
+        return found
 
     def _evidence(
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
@@ -137,7 +147,10 @@ class TripleReader:
         judged, read, looked = self._read(triple, claim, vector, cache)
         spoken = sure_opinions(judged)
         if spoken:
-            return tuple(paper_evidence(self._index, o, read[o.document]) for o in spoken)
+            names = relation_names(triple, self._form(triple))
+            return tuple(
+                paper_evidence(self._index, o, read[o.document], self.judges.standing(o, names)) for o in spoken
+            )
         return (self._silence(judged, len(read), looked),)
 
     def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
@@ -166,17 +179,8 @@ def _claim(triple: Triple, form: ClaimForm, names: Mapping[Ref, tuple[str, ...]]
 
 
 def sure_opinions(judged: ClaimVerdict) -> list[Opinion]:
-    """Opinions on an edge that take a side surely enough; the reader of pairs has a measure of its own."""
-    enough = 0.0 if judged.verifier == PairVerifier.name else SURE_ENOUGH
-    return [o for o in judged.opinions if o.stance is not Stance.SILENT and o.probability >= enough]
-
-
-def read_sentences(
-    claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
-) -> ClaimVerdict:
-    """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
-    read = [_only_matching(document, claim) for document in documents]
-    return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
+    """Opinions on an edge that take a side."""
+    return [o for o in judged.opinions if o.stance is not Stance.SILENT]
 
 
 def address(document: Document) -> str:
@@ -187,16 +191,16 @@ def address(document: Document) -> str:
     return ""
 
 
-def _only_matching(document: Document, claim: EdgeClaim) -> Document:
-    """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
-    places = [i for i, passage in enumerate(document.passages) if claim.matches(passage)]
-    vectors = document.vectors
-    read = document.model_copy().with_spans(tuple(document.spans[i] for i in places))
-    return read.with_vectors(None if vectors is None else vectors[places])
+def relation_names(triple: Triple, form: ClaimForm) -> tuple[str, ...]:
+    """Names of an edge's relation in calibrations, the narrowest first."""
+    pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+    return (pattern, form.kind) if form.kind else (pattern,)
 
 
-def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document) -> Evidence:
-    """Return an opinion on a paper as evidence."""
+def paper_evidence(
+    index: LiteratureIndex, opinion: Opinion, document: Document, weight: Standing | None = None
+) -> Evidence:
+    """Return an opinion on a paper as evidence; one that only informs decides nothing."""
     return Evidence(
         source=SOURCE,
         release=_release(index),
@@ -209,6 +213,8 @@ def paper_evidence(index: LiteratureIndex, opinion: Opinion, document: Document)
         value=document.title or None,
         quote=opinion.quotes[0].text if opinion.quotes else None,
         score=round(opinion.probability, 3),
+        about="fact" if weight is None or weight.decides else INFORMS,
+        weight=str(weight or ""),
     )
 
 

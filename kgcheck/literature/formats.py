@@ -222,15 +222,15 @@ def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 
 def read_retractions(path: Path) -> Iterable[str]:
-    """The PMIDs of a retraction list, one a line; what follows a tab or a comma is not read."""
+    """The PMIDs of a retraction list, one a line, also GO's; what follows a tab or a comma, or ``!``, is not read."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
     ids: list[str] = []
     for number, line in enumerate(text_lines(path), 1):
-        first = re.split(r"[\t,;\s]", line.strip())[0].removeprefix("pmid:")
+        first = re.split(r"[\t,;\s]", line.strip())[0].lower().removeprefix("pmid:")
         if first.isascii() and first.isdigit():
             ids.append(f"pmid:{first}")
-        elif first and number > 1:
+        elif first and number > 1 and not first.startswith("!"):
             raise InputFormat(f"{path}, line {number}: {first[:40]!r} is no PMID", "one PMID a line")
     return ids
 

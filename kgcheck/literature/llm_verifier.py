@@ -5,6 +5,8 @@ point to sentences. A stance without one exact quote, at least a clause long, is
 is dropped with its reason, and the others stay.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -105,15 +107,29 @@ class LlmVerifier:
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         meter = Meter(self._limits, self._client.prices, self._total)
         found: list[Opinion] = []
-        together = 1 if self._client.small else TOGETHER
+        together, named = 1 if self._client.small else TOGETHER, set[str]()
         for at in range(0, len(documents), together):
             part = documents[at : at + together]
             messages = _messages(claim, part, self._client.small)
-            answer, _ = self._client.answer(messages, _form_of(part, self._client.small), meter=meter, temperature=0)
+            form = _form_of(part, self._client.small)
+            answer, _ = self._client.answer(messages, form, meter=meter, temperature=0, named=named)
             by_paper = {s.paper: s for s in reversed(answer.opinions)}
             unread = {n: why for n, why in answer.unread if n is not None}
             found += [_opinion(document, by_paper.get(n), unread.get(n)) for n, document in enumerate(part, 1)]
-        return found
+        by = ", ".join(sorted(named))
+        return [opinion.model_copy(update={"by": by}) for opinion in found]
+
+    @property
+    def model(self) -> str:
+        """The model that is asked for; the endpoint may name another one in its answers."""
+        return self._client.model
+
+    @property
+    def prompt(self) -> str:
+        """SHA-256 of all that is asked beside claim and papers, 16 digits."""
+        small, effort = self._client.small, self._client.reasoning_effort
+        parts = (_SHORT_TASK if small else _TASK, PaperOpinions.model_json_schema(), TOGETHER, MOST_QUOTES, effort)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _form_of(documents: Sequence[Document], small: bool) -> type[PaperOpinions]:

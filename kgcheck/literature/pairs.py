@@ -225,7 +225,7 @@ def load_pair_weights() -> PairWeights:
 DENIED = 0.8
 """Probability of an outright denial: the share of those read in BioRelEx that are denials (the model card)."""
 
-_SURE_OF_UNLIKE, _SURE_OF_LIKE = 0.5, 0.55
+SURE_OF_UNLIKE, SURE_OF_LIKE = 0.5, 0.55
 """Least probabilities for two of different kinds and two of one: benchmarks/README.md has why."""
 
 _MOST = 12
@@ -306,7 +306,7 @@ class PairVerifier:
     def __init__(self, claim: EdgeClaim, *, unlike: bool) -> None:
         self._claim = claim
         self._unlike = unlike
-        self._sure = _SURE_OF_UNLIKE if unlike else _SURE_OF_LIKE
+        self._sure = SURE_OF_UNLIKE if unlike else SURE_OF_LIKE
         self._weights = load_pair_weights()
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:

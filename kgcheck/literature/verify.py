@@ -64,6 +64,7 @@ class Opinion(Value):
     quotes: tuple[Quote, ...] = ()
     note: str = ""
     dropped: bool = Field(default=False, description="the verifier took a side, and it does not count: see the note")
+    by: str = Field(default="", description="the model that judged, as its endpoint named it, or by its digest")
 
     @classmethod
     def on(

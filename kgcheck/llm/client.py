@@ -130,6 +130,7 @@ class ChatClient:
             )
         self.model = settings.llm_model
         self.small = settings.llm_small
+        self.reasoning_effort = settings.llm_reasoning_effort
         self.prices = prices_of(settings)
         self._openai, self._wire, self._broken = openai, chat_wire, httpx2.TransportError
         self._key = key
@@ -213,14 +214,17 @@ class ChatClient:
         tries: int = 3,
         meter: Meter | None = None,
         temperature: float | None = None,
+        named: set[str] | None = None,
     ) -> tuple[A, Usage]:
-        """Ask until the text has the wanted form."""
+        """Ask until the text has the wanted form; `named` takes the model by which the endpoint answers."""
         conversation = list(messages)
         used = Usage()
         wrong = ""
         for _ in range(tries):
             reply = self.complete(conversation, answer=form, meter=meter, temperature=temperature)
             used = used + reply.usage
+            if named is not None:
+                named.add(reply.model or self.model)
             try:
                 return parse_answer(reply.text, form), used
             except ModelAnswer as error:

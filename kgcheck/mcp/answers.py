@@ -166,7 +166,10 @@ class EvidenceLine(Given):
     url: Passage = ""
     stance: str
     tier: str = Field(description="owner (issues the identifier), curated, computed or text")
-    about: str = Field(description="fact, head or tail: which part it speaks of")
+    about: str = Field(
+        description="fact, head or tail: which part it speaks of; informs: of the fact, deciding nothing"
+    )
+    weight: str = ""
     reason: str | None = None
     retrieved_at: datetime
     value: Quoted | None = None

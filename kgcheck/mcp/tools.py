@@ -164,6 +164,9 @@ class Tools:
         it, now, and gives the verdict with all evidence. Takes seconds; sends its progress, and stops when it is
         cancelled. Nothing is kept.
         """
+        if "llm" in limits["verifiers"]:
+            # It costs whoever runs the server.
+            self._asking.needs(Role.CURATOR)
         steps = 0
 
         def listen(event: Event) -> None:

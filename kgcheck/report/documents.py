@@ -365,5 +365,5 @@ def _cited(e: Evidence) -> Markup:
     """One observation for Markdown: its stance, where it was made, linked where it can be, and what it says."""
     record = _linked(f"{e.source} {e.release} {e.record}", e.url)
     score = f"score {e.score:g}" if e.score is not None else ""
-    text = markdown("; ".join(s for s in (e.value, e.quote, score) if s))
+    text = markdown("; ".join(s for s in (e.value, e.quote, score, e.weight) if s))
     return Markup(f"{e.stance.value}: {record}" + (f": {text}" if text else ""))  # noqa: S704  # escaped above

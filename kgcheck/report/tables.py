@@ -243,7 +243,7 @@ def explain_finding(finding: Finding, became: str = "", decided: str = "") -> Re
     rows = []
     for e in verdict.evidence:
         score = f"score {e.score:g}" if e.score is not None else None
-        content = " ".join(filter(None, (e.value, score, e.quote)))
+        content = " ".join(filter(None, (e.value, score, e.quote, e.weight and f"[{e.weight}]")))
         source = f"{e.source} ({e.tier.value}, {e.world.value})"
         pinned = f", pinned {e.pinned_at:%Y-%m-%d}" if e.pinned_at else ""
         retrieved = f"{e.retrieved_at:%Y-%m-%d}{pinned}"
@@ -336,7 +336,8 @@ def evidence_line(e: Evidence) -> str:
     """One observation in a few words: source, release, record and what it says."""
     value = f": {e.value}" if e.value else ""
     score = f" (score {e.score:g})" if e.score is not None else ""
-    return f"{e.source} {e.release} {e.record}{value}{score}"
+    weight = f"; {e.weight}" if e.weight else ""
+    return f"{e.source} {e.release} {e.record}{value}{score}{weight}"
 
 
 def proposal(change: Change | None) -> str:

@@ -20,14 +20,13 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
 from kgcheck.options import AuditOptions
 from kgcheck.report.render import render
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
-from tests.support.literature import build_index
+from tests.support.literature import build_index, judges
 from tests.support.reports import finding
 from tests.support.world import World, running
 
@@ -178,7 +177,7 @@ def papers(store: MemoryStore, tmp_path: Path) -> Iterator[TripleReader]:
     texts = {"pmid:1": "KINA binds KIND in human cells. KINA interacts with KIND.", "pmid:2": "Mice sleep."}
     folder = build_index(tmp_path / "papers", [Document(ids=(i,), abstract=t) for i, t in texts.items()])
     with LiteratureIndex(folder) as index:
-        yield TripleReader(index, TrainedVerifier(), StoreNames(store), SCHEMA)
+        yield TripleReader(index, judges(trust=0.75), StoreNames(store), SCHEMA)
 
 
 def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path, papers: Papers | None) -> Audited:

@@ -33,7 +33,7 @@ from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
 from tests.support.audits import demo as loaded_demo
 from tests.support.chat_server import Asked, Say, chat_server
-from tests.support.literature import build_index, paper, papers, remove_papers
+from tests.support.literature import build_index, judges, paper, papers, remove_papers
 
 DEMO = ROOT / "loaders" / "ckg" / "demo"
 NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
@@ -252,7 +252,7 @@ def reader(index: LiteratureIndex) -> TripleReader:
         },
         edges={},
     )
-    return TripleReader(index, TrainedVerifier(), StoreNames(store), load_schema())
+    return TripleReader(index, judges(), StoreNames(store), load_schema())
 
 
 def test_papers_are_evidence_of_the_lowest_tier_in_an_open_world(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
         open_store(str(graph / "graph.lbdb"), schema, settings) as store,
         LiteratureIndex(graph / "literature") as index,
     ):
-        papers_of = TripleReader(index, TrainedVerifier(), StoreNames(store), schema)
+        papers_of = TripleReader(index, judges(), StoreNames(store), schema)
         asked = Papers(papers_of, limit=0)
         Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(
             AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
@@ -371,10 +371,10 @@ def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, m
     batches: list[set[str]] = []
     read = TripleReader.evidence_of_many
 
-    def counted(reader: TripleReader, triples: Iterable[Triple]) -> dict[Triple, tuple[Evidence, ...]]:
+    def counted(reader: TripleReader, triples: Iterable[Triple], *failed: Any) -> dict[Triple, tuple[Evidence, ...]]:
         wanted = list(triples)
         batches.append({triple.relation for triple in wanted})
-        return read(reader, wanted)
+        return read(reader, wanted, *failed)
 
     monkeypatch.setattr(TripleReader, "evidence_of_many", counted)
     with (
@@ -382,7 +382,7 @@ def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, m
         open_store(str(graph / "graph.lbdb"), schema, settings) as store,
         LiteratureIndex(graph / "literature") as index,
     ):
-        asked = Papers(TripleReader(index, TrainedVerifier(), StoreNames(store), schema))
+        asked = Papers(TripleReader(index, judges(), StoreNames(store), schema))
         options = AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
         Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(options)
 
@@ -544,7 +544,24 @@ def test_every_recipe_reads_its_form(tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", {"claim": "a &lt; b", "passages": ["one", "two"]}, {"claim": "no label"})
     first, second = read_items(file)
     assert (first.claim, first.passages, first.label, second.id) == ("a < b", ("one", "two"), None, "2")
-    assert {r.name for r in load_claim_recipes()} == {"biokgbench", "healthver", "json", "jsonl", "pubmedqa", "scifact"}
+    edge = {"head": "A", "tail": ["B", "b"], "relation": "gene-gene", "passages": ["A binds b."], "label": "supports"}
+    (told,) = read_items(lines(tmp_path / "e.jsonl", edge))
+    assert (told.head, told.tail, told.relation, told.claim) == (("A",), ("B", "b"), "gene-gene", "")
+    read = {"type": "Complex", "statement": "Complex(A(), B())", "a_text": "A", "b_text": "B", "sentence": "A and B."}
+    first, second = read_items(lines(tmp_path / "i.jsonl", read | {"correct": 1}, read | {"correct": 0}))
+    assert (first.claim, first.relation, first.passages) == ("A binds to B.", "gene-gene", ("A and B.",))
+    assert (first.label, second.label) == (Stance.SUPPORTS, Stance.SILENT)
+    shown = {"id": "s", "sentence": "A may bind B.", "e1": "A", "e2": "B", "relation": "interacts_with"}
+    (told,) = read_items(lines(tmp_path / "s.jsonl", shown | {"label": "not_support"}))
+    assert (told.label, told.claim, told.relation) == (Stance.SILENT, "A interacts with B.", "gene-gene")
+    item = {"statement": "A causes B", "snippet": "A caused B.", "subject": "A", "object": "B", "relation": "causes"}
+    first, second = read_items(
+        lines(tmp_path / "d.jsonl", item | {"supports": "REFUTE"}, item | {"supports": "PARTIAL"})
+    )
+    assert (first.label, second.label) == (Stance.CONTRADICTS, None)
+    of_edges = {"dismech", "edges", "indra", "sentences"}
+    of_claims = {"biokgbench", "healthver", "json", "jsonl", "pubmedqa", "scifact"}
+    assert {r.name for r in load_claim_recipes()} == of_claims | of_edges
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckTask, Evidence, Gap, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
@@ -37,7 +36,7 @@ from tests.support.audits import MemoryStore, kgcheck
 from tests.support.audits import demo as demo_graph
 from tests.support.chat_server import Asked, Call, Say
 from tests.support.facts import SCHEMA, Facts
-from tests.support.literature import build_index
+from tests.support.literature import build_index, judges
 from tests.support.loopback import Fault
 from tests.support.services import entry, inactive
 from tests.support.world import World, running
@@ -122,7 +121,7 @@ class Tools:
             documents.append(Document(ids=("pmid:99",), abstract=retracted, retracted=True))
         index = LiteratureIndex(build_index(self.folder / "papers", documents))
         self.open.append(index.close)
-        return TripleReader(index, TrainedVerifier(), StoreNames(graph()), SCHEMA)
+        return TripleReader(index, judges(), StoreNames(graph()), SCHEMA)
 
     def close(self) -> None:
         for close in self.open:

@@ -32,14 +32,13 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.model import CheckTask, CheckType, Evidence, Ref, Stance, Verdict
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.audits import Audited, comparable, demo, kgcheck, of_run
-from tests.support.literature import build_index
+from tests.support.literature import build_index, judges
 
 NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
 IDS = ("P00441", "P15056", "O00206")
@@ -81,7 +80,7 @@ def tasks() -> tuple[CheckTask, ...]:
 @contextmanager
 def reader_of(folder: Path) -> Iterator[TripleReader]:
     with EmbeddedStore(demo().store, load_schema()) as store, LiteratureIndex(folder) as index:
-        yield TripleReader(index, TrainedVerifier(), StoreNames(store), load_schema())
+        yield TripleReader(index, judges(), StoreNames(store), load_schema())
 
 
 def audited(folder: Path, reference: Path | None) -> dict[str, Verdict]:
@@ -180,10 +179,10 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.model import CheckType
 from kgcheck.settings import Settings
+from tests.support.literature import judges
 
 store, reference, index, path = map(Path, sys.argv[2:6])
 left, limit = [int(sys.argv[6])], int(sys.argv[7])
@@ -195,7 +194,7 @@ def count(*_):
 
 with Ledger(path) as ledger, EmbeddedStore(store, load_schema()) as graph, LiteratureIndex(index) as papers:
     event.listen(Engine, "after_cursor_execute", count)
-    reader = TripleReader(papers, TrainedVerifier(), StoreNames(graph), load_schema())
+    reader = TripleReader(papers, judges(), StoreNames(graph), load_schema())
     audit = Audit(graph, reference, ledger, Settings(), papers=Papers(reader, limit))
     options = AuditOptions(types=(CheckType.TRIPLE,), ids=IDS, piece_tasks=5, keep_all=True, literature=str(index))
     if ledger.runs():

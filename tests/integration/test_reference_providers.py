@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import duckdb
 import pytest
 
 from kgcheck.errors import InputFormat
+from kgcheck.literature.formats import read_retractions
 from kgcheck.model import Outcome, Reason
 from kgcheck.profile.reference_files import load_reference_recipes
 from kgcheck.reference.build import build_snapshot
@@ -175,6 +177,7 @@ HGNC:9\tMerged/Split\tMOVED\tHGNC:1|ONE|Approved
     "obsolete.dat": " LIST OF OBSOLETE COORDINATE ENTRIES AND SUCCESSORS\n"
     "OBSLTE    18-JUL-84 1HHB     4HHB\nOBSLTE    31-JUL-94 116L\n",
     "pubmed_retractions.tsv": "993\n160560\n",
+    "retracted-publications.txt": "! Downloaded on 2026-06-10\nPMID:994,PMCID:PMC1\nPMID:995\nPMCID:PMC2\n",
 }
 
 
@@ -272,6 +275,7 @@ def test_releases_are_those_that_the_files_state(snapshot: Path) -> None:
         "9606.protein.aliases.v12.0.txt.gz": ("12.0", ""),
         "9606.protein.links.detailed.v12.0.txt.gz": ("12.0", ""),
         "9606.protein.physical.links.v12.0.txt.gz": ("12.0", ""),
+        "retracted-publications.txt": ("2026-06-10", "2026-06-10"),
     }
 
 
@@ -282,7 +286,7 @@ def test_details_of_the_lists(snapshot: Path) -> None:
         superseded = db.execute("SELECT successors, detail FROM lifecycle WHERE id = '1HHB'").fetchall()
         scores = db.execute("SELECT tail, score, record FROM link WHERE source = 'diseases' ORDER BY tail").fetchall()
 
-    assert retracted == (2,)
+    assert retracted == (4,)
     assert shared == [([], ["ONE", "TWO"])]
     assert superseded == [(["4HHB"], "OBSLTE 18-JUL-84")]
     assert scores == [("DOID:14", 3.1, "ENSP1 experiments (TIGA)"), ("DOID:4", 2.6, "ENSP1 text mining")]
@@ -348,6 +352,19 @@ def test_the_real_files_of_annotations(shared_data: Path, tmp_path: Path) -> Non
 
     assert links == {"goa": 498, "hgnc": 20101, "diseases": 48746, "tissues": 55920, "reactome": 119470}
     assert (negated, retracted) == ((3,), (19163,))
+
+
+def test_the_list_of_go_is_read_whole(shared_data: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    file = shared_data / "curated" / "retracted" / "retracted-publications.txt"
+    shutil.copy(file, tmp_path / "in")
+    build_snapshot(tmp_path / "in", tmp_path / "out.duckdb", SCHEMA, SETTINGS)
+    with duckdb.connect(str(tmp_path / "out.duckdb"), read_only=True) as db:
+        found = {i for (i,) in db.execute("SELECT id FROM entity WHERE source = 'pubmed'").fetchall()}
+
+    listed = re.findall(r"^PMID:\d+", file.read_text(encoding="utf-8"), re.MULTILINE)
+    assert found == set(listed)
+    assert set(read_retractions(file)) == {name.lower() for name in listed}
 
 
 ONTOLOGIES = {

@@ -44,6 +44,7 @@ class Say:
     calls: tuple[Call, ...] = ()
     delay_s: float = 0.0
     counted: bool = True
+    model: str = MODEL
     heard: threading.Event | None = None
     """Of a streamed reply: after the first word, wait until this is set."""
 
@@ -350,7 +351,7 @@ def _completion(move: Say, body: dict[str, Any]) -> dict[str, Any]:
         message["tool_calls"] = _calls(move)
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if move.calls else "stop"}
     counted = {"usage": _usage(move, body)} if move.counted else {}
-    return _envelope("chat.completion") | {"choices": [choice]} | counted
+    return _envelope("chat.completion") | {"model": move.model, "choices": [choice]} | counted
 
 
 def _chunks(move: Say, body: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,7 @@ from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors
+from kgcheck.literature.judges import Judges, shipped_calibration, trained_judge
 from kgcheck.literature.store import DocumentStore
 
 PAPERS: Mapping[str, tuple[str, str]] = {
@@ -65,6 +66,11 @@ class WordsModel:
 def packaged_model() -> SentenceModel:
     """The real model, opened once a process."""
     return SentenceModel()
+
+
+def judges(trust: float | None = None) -> Judges:
+    """The trained judge by the calibration that comes with kgcheck, as where nothing else is asked for."""
+    return Judges([trained_judge()], [shipped_calibration()], trust)
 
 
 def build_index(folder: Path, documents: Sequence[Document], embedder: Embedder | None = None) -> Path:

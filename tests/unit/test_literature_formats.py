@@ -167,6 +167,8 @@ def test_retraction_lists(tmp_path: Path) -> None:
     path = tmp_path / "list.tsv"
     path.write_text("PMID\treason\n12\tx\n13\n")
     assert list(read_retractions(path)) == ["pmid:12", "pmid:13"]
+    path.write_text("! Downloaded on a day\n! Source\nPMID:14,PMCID:PMC1\nPMID:15\n")
+    assert list(read_retractions(path)) == ["pmid:14", "pmid:15"]
     path.write_text("12\nnothing\n")
     with pytest.raises(InputFormat, match="line 2"):
         read_retractions(path)

@@ -154,6 +154,7 @@ def test_finding_as_a_row() -> None:
         "about": "fact",
         "replacements": ["P21802"],
         "candidates": [],
+        "weight": "",
     }
     assert row["proposed_change"]["to"] == "P21802"
     assert Finding.model_validate_json(finding.model_dump_json()) == finding

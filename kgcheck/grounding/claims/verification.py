@@ -9,6 +9,7 @@ from kgcheck.errors import UsageError
 from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.paper_claims import ClaimTable
+from kgcheck.literature.judges import Judges, judge_of
 from kgcheck.literature.search import to_read
 from kgcheck.literature.verify import ClaimVerdict, verify
 from kgcheck.llm.budget import Limits, spent_note, total_meter
@@ -56,7 +57,8 @@ def verify_claim(
         ) as reader:
             try:
                 if edge:
-                    verdict = context.edge_reader(index, reader).read(edge)[0]
+                    judges = Judges([judge_of(wanted.verifier, reader)])
+                    verdict = context.edge_reader(index, judges).read(edge)[0]
                 else:
                     papers = to_read(claim, index, top=wanted.top, ids=wanted.documents)
                     verdict = verify(claim, papers, reader)

@@ -6,13 +6,14 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.curation.findings import LINE, Word
+from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import Opinion
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
 from kgcheck.options import OutsideCheckLimits, Whole
 from kgcheck.questions.answer import Found, Status
-from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.access import Curator, NotAllowed, Viewer
 from kgcheck.service.api.shapes import Shown, TakenName
 from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
@@ -225,7 +226,12 @@ class VerifiedAnswer(Value):
 
 @checks_router.post("/check", operation_id="check")
 def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
-    """Check one node, attribute or edge against the references, and keep the finding in the ledger."""
+    """Check one node, attribute or edge against the references, and keep the finding in the ledger.
+
+    A language model as a judge of papers (``llm``) costs whoever runs the service, and needs the role curator.
+    """
+    if "llm" in wanted.verifiers and not asking.role.may(Role.CURATOR):
+        raise NotAllowed(f"{asking.name} is a {asking.role.value}", "a language model needs the role curator")
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, **wanted.limits)
     finding = checked.finding

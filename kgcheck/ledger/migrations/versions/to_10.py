@@ -1,4 +1,4 @@
-"""Migrate a ledger from format 3, the last one released, to format 9."""
+"""Migrate a ledger from format 3, the last one released, to format 10."""
 
 from alembic import op
 from sqlalchemy import (
@@ -24,7 +24,7 @@ from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
-revision = "9"
+revision = "10"
 down_revision = "3"
 
 _OLD = "finding_3"
