@@ -117,11 +117,6 @@ class JudgeOptions(VerifierOptions):
         " bench judge), it informs; unless set, 0.8, and 0.9 for llm",
     )
 
-    @property
-    def judging(self) -> "JudgeOptions":
-        """These alone."""
-        return JudgeOptions(verifiers=self.verifiers, trust=self.trust)
-
 
 class Spending(Value):
     """The most that a language model may take for one item."""

@@ -357,7 +357,7 @@ The pair is the record where that holds a space, else the ends of the task. No t
 
 _ENDS = "concat_ws(' ', nullif(t.head, ''), nullif(t.tail, ''))"
 
-_ABOUT = ("tail", SEARCH, INFORMS, "head", "fact")
+_ABOUT = ("tail", SEARCH, "head", "fact", INFORMS)
 _STANCES = (Stance.SUPPORTS.value, Stance.SILENT.value, Stance.CONTRADICTS.value)
 SHOWN_ORDER = (
     f"list_position({list(_ABOUT)}, about)",

@@ -32,7 +32,7 @@ from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import messages_of, narrowed, with_schema
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
+from kgcheck.model import INFORMS, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.options import Spending
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
@@ -276,7 +276,8 @@ class _BriefMaker:
         """Add an edge that sources know and the graph lacks."""
         if self._again(finding.task):
             return
-        best = min(finding.verdict.evidence, key=lambda e: e.stance is not Stance.SUPPORTS, default=None)
+        spoken = (e for e in finding.verdict.evidence if e.about != INFORMS)
+        best = min(spoken, key=lambda e: e.stance is not Stance.SUPPORTS, default=None)
         rests_on = [f"finding {finding.fingerprint}"]
         if best:
             record = _record(best.source, best.release, best.record)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgcheck.model import Change, ChangeKind, Evidence, Finding, GraphState, Outcome, Stance, Tally, TallyMark, Value
+from kgcheck.model import (
+    INFORMS,
+    Change,
+    ChangeKind,
+    Evidence,
+    Finding,
+    GraphState,
+    Outcome,
+    Stance,
+    Tally,
+    TallyMark,
+    Value,
+)
 from kgcheck.plurals import how_many
 from kgcheck.report.safe_console import RowTable, cell, facts_table, lines
 
@@ -327,9 +339,9 @@ def shown_marks(*counted: Counter[TallyMark]) -> list[TallyMark]:
 
 
 def deciding(finding: Finding) -> list[Evidence]:
-    """The evidence of a finding, what speaks against the graph first, then what speaks, then silence."""
+    """The evidence of a finding, what speaks against the graph first, then what speaks, silence, and what informs."""
     order = {Stance.CONTRADICTS: 0, Stance.SUPPORTS: 1, Stance.SILENT: 2}
-    return sorted(finding.verdict.evidence, key=lambda e: (order[e.stance], e.tier.rank, e.source))
+    return sorted(finding.verdict.evidence, key=lambda e: (e.about == INFORMS, order[e.stance], e.tier.rank, e.source))
 
 
 def evidence_line(e: Evidence) -> str:

@@ -314,6 +314,11 @@ def test_the_trained_judge_decides_of_diseases_and_informs_of_interactions(index
     assert (found["outcome"], found["graph"], weights(papers)) == ("supported", "lacks_it", {"decides"})
     found, papers, _ = checked(tmp_path, index, UNSUPPORTED)
     assert (found["outcome"], found["graph"], weights(papers)) == ("refuted", "has_it_wrongly", {"informs"})
+    # In a list, a finding is shown with what it rests on.
+    places = ("--store", demo().store, "--reference", demo().reference, "--literature", index)
+    said = kgcheck("audit", "--type", "triple", "--id", "P04035", *places, "--ledger", tmp_path / "l.sqlite")
+    assert "string web-dsx" in said.out
+    assert "papers were asked about 7 edges and speak of 1; of 1 they only inform" in said.err
     found, papers, _ = checked(tmp_path, index, UNSUPPORTED, "--trust", "0.75", "--verifier", "trained")
     assert (found["outcome"], weights(papers)) == ("supported", {"decides"})
 
@@ -368,10 +373,10 @@ def test_a_language_model_is_for_curators(server: ChatServer, index: Path, tmp_p
 
 
 def test_jobs_and_tasks_take_judges_and_a_trust() -> None:
-    judging = {"verifiers": ("llm",), "trust": 0.95}
-    assert AuditWanted.model_validate(judging).scope.judging.model_dump() == judging
-    assert AuditJob.model_validate({"kind": "audit", **judging}).scope.judging.model_dump() == judging
-    assert ChecksWanted.model_validate({"what": ["x"], **judging}).judging.model_dump() == judging
+    judging = {"verifiers": ["llm"], "trust": 0.95}
+    audit, job = AuditWanted.model_validate(judging).scope, AuditJob.model_validate({"kind": "audit", **judging}).scope
+    checks = ChecksWanted.model_validate({"what": ["x"], **judging})
+    assert {(one.verifiers, one.trust) for one in (audit, job, checks)} == {(("llm",), 0.95)}
 
 
 def test_a_benchmark_counts_papers_as_they_are_judged(server: ChatServer, index: Path, tmp_path: Path) -> None:
