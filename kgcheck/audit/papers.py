@@ -84,8 +84,8 @@ class Papers:
             yield task, Triple(relation=pattern.type, **ends), outcome
 
     def reads(self, unit: Unit) -> bool:
-        """Tell whether edges of this kind are said in words."""
-        if unit.pattern is None:
+        """Tell whether edges of this kind are said in words; their scores are not."""
+        if unit.pattern is None or unit.attribute:
             return False
         head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")
         return form_of(Triple(head=head, relation=unit.pattern.type, tail=tail), self.reader.schema) is not None

@@ -163,7 +163,7 @@ class SnapshotSource(Closing):
 
 
 def _named(tasks: Sequence[CheckTask], cited: Sequence[Sequence[str]]) -> Cited | None:
-    """What the edges of tasks cite."""
+    """Sources that the edges of tasks cite."""
     return cited_by(
         (task.subject.id, task.object.id, source)
         for task, sources in zip(tasks, cited, strict=True)
