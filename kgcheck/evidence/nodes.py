@@ -257,7 +257,7 @@ class EvidenceJoin:
         """Compare the score of every task's edge, in ``value``, with that of the source that it cites.
 
         Of several scores that the newest release gives a pair, the nearest counts; so it does of both orders. Of a
-        source with channels, only those count that the edges of the pair cite.
+        source with channels, only the one counts that the edges of the pair cite.
         """
         if check.score is None:
             return
@@ -267,13 +267,14 @@ class EvidenceJoin:
             ends.append(("e.tail_now", "e.head_now"))
         own_channel = ""
         if check.channels:
-            # Nothing is compared where nothing is cited.
+            # Nothing is compared where nothing is cited; of several channels, a task does not tell whose its score is.
             sources = cited() if cited else "SELECT head, tail, '' AS source FROM task"
             own_channel = f"""
             AND (e.task, regexp_extract(l.record, '{_CHANNEL}', 1)) IN (
-                SELECT t.task, regexp_extract(c.source, '{_CHANNEL}', 1) FROM task t JOIN ({sources}) c
-                ON c.head = t.head AND c.tail = t.tail
-                WHERE starts_with(lower(c.source), {literal(f"{check.score.cited} (".lower())}))"""
+                SELECT t.task, any_value(regexp_extract(c.source, '{_CHANNEL}', 1))
+                FROM task t JOIN ({sources}) c ON c.head = t.head AND c.tail = t.tail
+                WHERE starts_with(lower(c.source), {literal(f"{check.score.cited} (".lower())})
+                GROUP BY t.task HAVING count(DISTINCT c.source) = 1)"""
         stated = " UNION ALL ".join(
             f"""
             SELECT e.task, l.score, l.release_id, l.record, r.recency, r.released

@@ -109,6 +109,8 @@ SCORES: list[tuple[str, str, list[tuple[str, float | None]], Outcome | None]] = 
     ("P10002", "DOID:14", [("DISEASES", 1)], None),
     ("P10002", "DOID:14", [(KW, -1.0)], None),
     ("P10002", "DOID:14", [("TISSUES (UniProtKB-KW)", 1)], None),
+    # A task does not tell which of two edges has its score.
+    ("P10001", "DOID:14", [(GHR, 2), (KW, 4)], Outcome.UNAVAILABLE),
 ]
 
 
