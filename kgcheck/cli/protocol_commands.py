@@ -304,7 +304,7 @@ def check(
     # A remark outweighs what could not be looked at.
     code = 1 if 1 in codes else max(codes)
     show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_, code), out)
-    for what, why in found[0].not_looked.items():
+    for what, why in {what: why for checked in found for what, why in checked.not_looked.items()}.items():
         note(f"{what} not looked at: {why}")
     click.get_current_context().exit(code)
 
@@ -452,9 +452,7 @@ def _show_analysis(
 
     found = analyse(workspace, name, genes, target=target, parameters=parameters, seed=seed)
     write_result(found, out)
-    note(*found.notes)
-    for gene in (*found.unknown, *found.several):
-        note(f"{gene} is {'unknown' if gene in found.unknown else 'the name of several nodes'}: left out")
+    note(*found.notes, *found.dropped)
     left_out = how_many(found.left_out, "refuted edge")
     result(f"{how_many(len(found.genes), 'gene')}; {how_many(found.edges, 'edge')}; {left_out} left out")
     for title, figure in found.figures.items():

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
-from kgcheck.model import CheckTask, Outcome, Reason, Value
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref, Value
 from kgcheck.providers.data_sets import RecordState
 
 
@@ -98,6 +98,18 @@ class StudyFact(Value):
         return " ".join(filter(None, (self.source, self.release, self.record)))
 
 
+class StudyNode(Value):
+    """A node that the objective is about."""
+
+    ref: Ref
+    name: str
+    names: tuple[str, ...] = Field(default=(), description="how papers call it")
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.name, self.ref.id, *self.names)))
+
+
 class StepParameter(Value):
     """A setting of a step: ``number`` and ``unit`` where the value is a measure."""
 
@@ -153,6 +165,26 @@ class StudyDataSet(Value):
         """Tell whether steps may name the data set: it was not looked for in vain."""
         return self.state in ("found", "not_looked")
 
+    def may_be_of(self, species: str) -> bool:
+        """Tell whether the record names a species, or none at all."""
+        return not self.species or species.casefold() in {name.casefold() for name in self.species}
+
+
+class StudyGrounds(Value):
+    """Objective, nodes, facts and data sets that a protocol is designed from."""
+
+    objective: Objective
+    nodes: tuple[StudyNode, ...] = Field(default=(), description="nodes that the objective is about")
+    facts: tuple[StudyFact, ...] = ()
+    data_sets: tuple[StudyDataSet, ...] = ()
+
+    def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
+        """Nodes of some labels, without those that an audit refuted."""
+        existing = {f.task.subject: f for f in self.facts if f.task.type is CheckType.EXISTENCE}
+        refuted = {ref for ref, fact in existing.items() if fact.outcome is Outcome.REFUTED}
+        wanted = set(labels)
+        return tuple(node for node in self.nodes if node.ref.label in wanted and node.ref not in refuted)
+
 
 class StudyStep(Value):
     """One step."""
@@ -189,17 +221,15 @@ class StudySection(Value):
     steps: tuple[StudyStep, ...] = ()
 
 
-class StudyProtocol(Value):
+class StudyProtocol(StudyGrounds):
     """A protocol as ``protocol.json`` has it."""
 
     format: int = Field(default=1, description="a reader refuses a newer one")
-    objective: Objective
     made_at: datetime
     made_by: str = Field(default="rules", description="rules, or the name of the model that wrote it")
+    rules: str = Field(default="", description="digest of the rules that made its fixed steps")
     sections: tuple[StudySection, ...] = Field(min_length=1)
-    facts: tuple[StudyFact, ...] = ()
     passages: tuple[StudyPassage, ...] = ()
-    data_sets: tuple[StudyDataSet, ...] = ()
     notes: tuple[str, ...] = Field(default=(), description="what could not be done or looked at")
 
     @property
@@ -307,6 +337,7 @@ class ExperimentalReport(Value):
     paper: str = Field(min_length=1)
     ids: tuple[str, ...] = ()
     title: str = ""
+    abstract: str = Field(default="", description="by which it is judged whether the paper is on a subject")
     year: int | None = None
     url: str = ""
     licence: str = ""

@@ -123,6 +123,29 @@ def test_what_stands_is_clean(folder: Path, job: Said) -> None:
     assert both.code == 1
 
 
+def test_one_file_that_is_no_protocol_does_not_stop_the_others(folder: Path, job: Said) -> None:
+    (folder / "broken.json").write_text('{"objective": 7', encoding="utf-8")
+    files = ("broken.json", "designs/two/protocol.json", "none.json")
+
+    ended = kgcheck("protocol", "check", *files, "--format", "json", cwd=folder)
+
+    assert ended.code == 3, ended.err
+    found = {one["name"]: one for one in json.loads(ended.out)["protocols"]}
+    assert list(found) == list(files)
+    assert [r["remark"] for r in found["broken.json"]["remarks"]] == ["unreadable"]
+    assert found["designs/two/protocol.json"]["counts"]["holds"] == 1
+    assert kgcheck("protocol", "check", "broken.json", cwd=folder).refuses("broken.json is no protocol")
+
+
+def test_a_clause_that_is_not_that_of_its_task(folder: Path, job: Said) -> None:
+    text = (folder / "designs/two/protocol.json").read_text(encoding="utf-8")
+    for stated in ("PRNP (Gene PRNP) does not exist", "TP53 (Gene PRNP) exists"):
+        (folder / "turned.json").write_text(text.replace("PRNP (Gene PRNP) exists", stated), encoding="utf-8")
+        ended = kgcheck("protocol", "check", "turned.json", "--format", "json", cwd=folder)
+        assert "fact_differs" in ended.out, stated
+        assert ended.code == 1
+
+
 def test_jobs_that_name_no_such_job_or_folder(folder: Path, job: Said) -> None:
     text = FILE.replace('after = ["ids"]', 'after = ["idz"]')
     (folder / "other.toml").write_text(text, encoding="utf-8")

@@ -65,7 +65,8 @@ def analysed(name: str, out: Path, *more: object) -> tuple[Said, dict[str, objec
 def test_only_what_stands_is_analysed(audit: tuple[Path, Audited], tmp_path: Path) -> None:
     ledger, found = audit
     ran, about = analysed("enrichment", tmp_path / "a", "--ledger", ledger)
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert all("of fewer than 3 nothing can be said" in line for line in ran.err.splitlines()), ran.err
     _, before = analysed("enrichment", tmp_path / "b")
 
     wrong = [
@@ -83,6 +84,34 @@ def test_only_what_stands_is_analysed(audit: tuple[Path, Audited], tmp_path: Pat
     assert read_results(tmp_path / "a/results.json").all
 
 
+def test_a_run_takes_the_nodes_of_its_design_and_names_what_it_leaves_out(
+    protocol: Path, audit: tuple[Path, Audited], tmp_path: Path
+) -> None:
+    study = json.loads(protocol.read_text())
+    study["objective"]["about"] = [*study["objective"]["about"], "NOSUCHGENE"]
+    nodes = {"PSEN1": "P49768", "PSEN2": "P49810", "APP": "P05067"}
+    study["nodes"] = [{"ref": {"label": "Protein", "id": id_}, "name": name} for name, id_ in nodes.items()]
+    protocol.write_text(json.dumps(study))
+
+    command = ("protocol", "run", protocol, "--step", "S1.1", "--store", demo().store, "--ledger", audit[0])
+    ran = kgcheck(*command, "--out", tmp_path / "out")
+
+    assert ran.code == 0, ran
+    about = json.loads((tmp_path / "out/S1.1/results.json").read_text())["about"]
+    assert sorted(about["genes"].values()) == sorted(nodes.values())
+    assert "NOSUCHGENE is no Protein that stands: left out of the set" in ran.err
+    assert "BACE1 is no Protein that stands: left out of the set" in ran.err
+
+
+def test_one_gene_in_the_network_says_nothing(tmp_path: Path) -> None:
+    ran = kgcheck(
+        "protocol", "run", "--analysis", "neighbourhood", "--genes", "APP", "--store", demo().store,
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert ran.refuses("1 of 1 genes are in the network: of fewer than 3 nothing can be said")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_check_is_no_audit_of_which_analyses_leave_out_what_it_refuted(
     audit: tuple[Path, Audited], tmp_path: Path
 ) -> None:
@@ -92,7 +121,8 @@ def test_a_check_is_no_audit_of_which_analyses_leave_out_what_it_refuted(
 
     ran, about = analysed("enrichment", tmp_path / "out", "--ledger", ledger)
 
-    assert (ran.code, ran.err) == (0, "")
+    assert ran.code == 0
+    assert all("of fewer than 3 nothing can be said" in line for line in ran.err.splitlines()), ran.err
     assert about["run"] == audit[1].run.id
 
 

@@ -38,7 +38,8 @@ def edge_task(head: str, tail: str) -> CheckTask:
 def fact(number: int, task: CheckTask, outcome: Outcome | None = Outcome.SUPPORTED, **more: Any) -> StudyFact:
     """A fact, verified unless another outcome is given."""
     reason = Reason.CONFIRMED if outcome is Outcome.SUPPORTED else None
-    return StudyFact(id=f"F{number}", task=task, stated=str(task), outcome=outcome, reason=reason, at=MADE, **more)
+    stated = str(task) if task.object else f"{task.subject.id} ({task.subject}) exists"
+    return StudyFact(id=f"F{number}", task=task, stated=stated, outcome=outcome, reason=reason, at=MADE, **more)
 
 
 def passage(number: int, quote: str, paper: str = "PMID:99990001", **more: Any) -> StudyPassage:

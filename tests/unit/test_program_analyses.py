@@ -34,10 +34,15 @@ links = st.sets(st.tuples(st.sampled_from(PROTEINS), st.sampled_from(PROTEINS)),
 members = st.sets(st.sampled_from(PROTEINS), min_size=1, max_size=6)
 
 
-def graph(edges: Mapping[str, set[tuple[str, str]]], refuted: set[tuple[str, str]] = frozenset()) -> AnalysisGraph:  # type: ignore[assignment]
+def graph(
+    edges: Mapping[str, set[tuple[str, str]]],
+    refuted: set[tuple[str, str]] = frozenset(),  # type: ignore[assignment]
+    score: float | None = None,
+) -> AnalysisGraph:
     rows = {
         pattern: [
-            {"head": head, "tail": tail, **({"score": 0.9} if pattern == ACTS else {})} for head, tail in sorted(pairs)
+            {"head": head, "tail": tail, **({"score": score or 0.9} if score or pattern == ACTS else {})}
+            for head, tail in sorted(pairs)
         ]
         for pattern, pairs in edges.items()
     }
@@ -82,6 +87,17 @@ def test_enrichment_is_fishers_exact_test_over_what_stands(
     of = {p: {a for q, t in has - refuted if q == p for a in ancestors(t, up)} for p in PROTEINS}
     background = {p for p, terms in of.items() if terms}
     drawn = chosen & background
+    if len(drawn) < 3:
+        assert not rows_of(
+            run_analysis(
+                ready_analysis("enrichment"),
+                graph({ANNOTATED: has, PARENT: up}, refuted),
+                chosen,
+                parameters=EVERYTHING,
+            ),
+            "Biological process",
+        )
+        return
     read = graph({ANNOTATED: has, PARENT: up}, refuted)
     result = run_analysis(ready_analysis("enrichment"), read, chosen, parameters=EVERYTHING)
 
@@ -121,23 +137,71 @@ def steps(edges: set[tuple[str, str]], start: str, ends: set[str]) -> int | None
 @FEW
 def test_neighbours_are_those_with_more_links_than_chance(edges: set[tuple[str, str]], chosen: set[str]) -> None:
     from scipy.stats import fisher_exact
+    from statsmodels.stats.multitest import multipletests
 
-    result = run_analysis(
-        ready_analysis("neighbourhood"), graph({ACTS: edges}), chosen,
-        parameters={"false_discovery_rate": "1", "rows": "1000"},
-    )  # fmt: skip
     near = {p: {b for a, b in edges | {(b, a) for a, b in edges} if a == p and b != p} for p in PROTEINS}
     within = {p for p in PROTEINS if near[p]}
+    options = {"parameters": {"false_discovery_rate": "1", "rows": "1000"}}
+    if len(chosen & within) < 3:
+        with pytest.raises(UsageError, match="of fewer than 3 nothing can be said"):
+            run_analysis(ready_analysis("neighbourhood"), graph({ACTS: edges}), chosen, **options)  # type: ignore[arg-type]
+        return
+    result = run_analysis(ready_analysis("neighbourhood"), graph({ACTS: edges}), chosen, **options)  # type: ignore[arg-type]
     found = rows_of(result, "expanded gene set")
+    drawn, others = len(chosen & within), len(within) - 1
 
-    assert set(found) == {p for p in within - chosen if near[p] & chosen}
+    def p_value(hits: int, size: int, drawn: int) -> float:
+        table = [[hits, drawn - hits], [size - hits, others - size - drawn + hits]]
+        return float(fisher_exact(table, alternative="greater").pvalue)
+
+    # One edge says nothing of a set; those that could have two are tested, whether they have them or not.
+    assert set(found) == {p for p in within - chosen if len(near[p] & chosen) >= 2}
+    tested = {p: p_value(len(near[p] & chosen), len(near[p]), drawn) for p in within - chosen if len(near[p]) >= 2}
+    adjusted = dict(zip(tested, multipletests([*tested.values()], method="fdr_bh")[1], strict=True)) if tested else {}
     for id_, row in found.items():
-        hits, size, drawn, others = len(near[id_] & chosen), len(near[id_]), len(chosen & within), len(within) - 1
-        p = fisher_exact(
-            [[hits, drawn - hits], [size - hits, others - size - drawn + hits]], alternative="greater"
-        ).pvalue
+        hits, size = len(near[id_] & chosen), len(near[id_])
         assert row[2:4] == (hits, size)
-        assert row[4] == pytest.approx(p, rel=1e-4)
+        assert row[4:6] == pytest.approx((tested[id_], adjusted[id_]), rel=1e-4)
+        if size + drawn - hits <= others:
+            # Without the member that it is linked to, the background is the same.
+            assert row[9] == pytest.approx(p_value(hits - 1, size, drawn - 1), rel=1e-4)
+
+
+def test_a_target_is_measured_without_the_genes_of_the_set() -> None:
+    ring = {(PROTEINS[n], PROTEINS[(n + 1) % 12]) for n in range(12)}
+    of_disease = {(p, "DOID:1") for p in PROTEINS[:7]}
+    read = graph({ACTS: ring, "Protein ASSOCIATED_WITH Disease": of_disease}, score=5)
+    options = {"target": "a disease", "parameters": {"permutations": "20"}}
+
+    result = run_analysis(ready_analysis("proximity"), read, PROTEINS[:3], **options)  # type: ignore[arg-type]
+
+    # 0 is next to none but 11, which is none of the target; 1 and 2 stand 2 steps and 1 step from 3.
+    assert result.figures["network proximity"].value == pytest.approx(2, rel=1e-4)
+    assert result.figures["genes in both"].value == 3
+    assert result.figures["genes of the target in the network"].value == 4
+    assert "3 genes of the set are of a disease themselves: left out of the target" in result.notes
+    assert "Cohen's d" in result.figures
+    few = {(p, "DOID:1") for p in PROTEINS[:5]}
+    read = graph({ACTS: ring, "Protein ASSOCIATED_WITH Disease": few}, score=5)
+    with pytest.raises(UsageError, match="3 genes of the set and 2 others of a disease"):
+        run_analysis(ready_analysis("proximity"), read, PROTEINS[:3], **options)  # type: ignore[arg-type]
+
+
+def test_cohens_d_is_positive_where_a_set_is_nearer_than_random_ones() -> None:
+    from scipy.sparse import csr_matrix
+
+    chain = np.zeros((300, 300), dtype=np.int64)
+    for place in range(299):
+        chain[place, place + 1] = chain[place + 1, place] = 1
+    near, far = np.arange(100, 105), np.arange(290, 295)
+    target = np.arange(105, 110)
+    found = [statistics.proximity(csr_matrix(chain), some, target, 50, 1) for some in (near, far)]
+
+    assert found[0].effect is not None
+    assert found[1].effect is not None
+    assert found[0].effect > 0 > found[1].effect
+    low, high = found[0].effect_interval or (0, 0)
+    assert low < found[0].effect < high
 
 
 @given(edges=links, chosen=members, wanted=members, seed=st.integers(0, 99))

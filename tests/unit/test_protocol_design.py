@@ -20,7 +20,7 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.design.by_model import Grounds
 from kgcheck.protocols.design.by_rules import design_by_rules
 from kgcheck.protocols.design.designs import design_again
-from kgcheck.protocols.design.material import DesignMaterial, DesignRules, StudyNode, likeness, stage_of, taken_sections
+from kgcheck.protocols.design.material import DesignMaterial, DesignRules, likeness, stage_of, taken_sections
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
     ExperimentalReport,
@@ -32,6 +32,7 @@ from kgcheck.protocols.protocol import (
     StepTool,
     StudyDataSet,
     StudyFact,
+    StudyNode,
     StudyProtocol,
     read_objective,
     read_protocol,

@@ -1,5 +1,6 @@
 """Check a protocol: facts, papers and data sets as of now, and steps that no longer hold."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
@@ -7,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
-from kgcheck.model import Change, CheckTask, CheckType, Outcome, Value
+from kgcheck.model import Change, CheckTask, CheckType, Outcome, Ref, Value
+from kgcheck.protocols.checking.comparison import comparison_remarks
 from kgcheck.protocols.checking.order import StepFlow
 from kgcheck.protocols.checking.remarks import (
     CheckRules,
@@ -46,6 +48,7 @@ def ground_remarks(protocol: StudyProtocol, worlds: "StudyWorlds") -> Iterator[S
     resting = protocol.steps_by_ground()
     found = [
         *(_judged_remark(f, worlds.facts, is_ground=f.id in resting) for f in protocol.facts if worlds.facts),
+        *_fact_differences(protocol, worlds),
         *_paper_remarks(protocol, worlds.papers),
         *_data_set_remarks(protocol, worlds.data_sets),
     ]
@@ -85,6 +88,26 @@ def _judged_remark(fact: StudyFact, world: FactWorld, *, is_ground: bool) -> Stu
         case Outcome.INSUFFICIENT:
             kind = StudyRemark.FACT_UNVERIFIED if fact.verified else StudyRemark.FACT_UNDECIDED
     return _fact_remark(kind, fact, now, found)
+
+
+def _fact_differences(protocol: StudyProtocol, worlds: "StudyWorlds") -> Iterator[StudyRemarked]:
+    """Remark on facts that say other things than their task, or than the judgement that they name."""
+    names = {node.ref: node.called for node in protocol.nodes}
+    for fact in protocol.facts:
+        now = worlds.facts.judged(fact.task) if worlds.facts else None
+        notes = []
+        if worlds.clauses and (why := worlds.clauses(fact.task, fact.stated, names)):
+            notes.append(why)
+        if fact.finding and fact.finding != fact.task.fingerprint:
+            notes.append(f"its finding is {fact.finding}, and that of its task {fact.task.fingerprint}")
+        if now and fact.run and now.run == fact.run:
+            for name in ("outcome", "reason", "source", "release", "record", "at"):
+                own, other = getattr(fact, name) or "", getattr(now, name) or ""
+                if own != other:
+                    notes.append(f"its {name} is {str(own) or 'none'}, and {str(other) or 'none'} in run {now.run}")
+        elif now and fact.run and now.at == fact.at:
+            notes.append(f"its run is {fact.run}, and what was judged at that time is of {now.run}")
+        yield from (_fact_remark(StudyRemark.FACT_DIFFERS, fact, now, note) for note in notes)
 
 
 def _outdated_ends(fact: StudyFact, world: FactWorld, now: "Verified | None") -> Iterator[StudyRemarked]:
@@ -180,8 +203,13 @@ def _of_passage(passage: StudyPassage, paper: PaperStanding) -> Iterable[StudyRe
         yield remarked(StudyRemark.PAPER_UNKNOWN, f"{named}: not found", **common)
     else:
         yield remarked(StudyRemark.PAPER_STANDS, f"{named}: not retracted", **common)
-    if paper.text and passage.quote not in paper.text:
+    if paper.text and not _stands_in(passage.quote, paper.text):
         yield remarked(StudyRemark.QUOTE_DIFFERS, f"{named}: {passage.quote[:80]!r} is not in the paper", **common)
+
+
+def _stands_in(quote: str, text: str) -> bool:
+    """Tell whether a text has a quote, from its first word to its last: 100 is not in 100,000."""
+    return re.search(rf"(?<!\w){re.escape(quote)}(?!\w|[.,]\d)", text) is not None
 
 
 def _data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
@@ -213,8 +241,7 @@ def _of_data_set(
             return
         case "found":
             yield remarked(StudyRemark.DATA_SET_FOUND, f"{now.id}: {now.remark or now.title or 'found'}", **common)
-    species = {s.casefold() for s in now.species}
-    if species and objective.species.casefold() not in species:
+    if not now.may_be_of(objective.species):
         shown = ", ".join(now.species)
         yield remarked(StudyRemark.DATA_SET_OTHER_SPECIES, f"{now.id}: {shown}, and not {objective.species}", **common)
     has, wanted = _assays([now.assay]), _assays(objective.assays)
@@ -233,13 +260,17 @@ def _assays(texts: Iterable[str]) -> set[str]:
 
 _ORDER = list(StudyState)
 
+ClauseLookup = Callable[[CheckTask, str, Mapping[Ref, Sequence[str]]], str]
+"""The difference between a clause and its task, by names of nodes; empty where there is none, or nobody can tell."""
+
 
 class StudyWorlds(NamedTuple):
-    """Lookups of facts, papers and data sets for a check; None: not looked up."""
+    """Lookups of facts, papers, data sets and clauses for a check; None: not looked up."""
 
     facts: FactWorld | None = None
     papers: PaperLookup | None = None
     data_sets: DataSetLookup | None = None
+    clauses: ClauseLookup | None = None
 
 
 class FallenStep(Value):
@@ -301,6 +332,7 @@ def check_protocol(
     found = [
         *ground_remarks(protocol, worlds),
         *flow.remarks(),
+        *comparison_remarks(protocol),
         *lack_remarks(protocol),
         *parameter_remarks(protocol),
         *usual_remarks(protocol),
@@ -320,6 +352,12 @@ def check_protocol(
         fallen=tuple(fallen),
         not_looked=dict(not_looked or {}),
     )
+
+
+def unreadable(name: str, message: str) -> CheckedProtocol:
+    """A file that is no protocol, among others."""
+    remark = remarked(StudyRemark.UNREADABLE, message, unavailable=True)
+    return CheckedProtocol(name=name, title="", steps=0, remarks=(remark,))
 
 
 def _fallen(protocol: StudyProtocol, flow: StepFlow, found: Iterable[StudyRemarked]) -> list[FallenStep]:

@@ -1,5 +1,6 @@
 """Check or score protocol files over a Context: its ledger, graph, papers, data repositories."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -8,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgcheck.context import Context, noting
-from kgcheck.errors import UnknownName, UsageError
+from kgcheck.errors import InputError, UnknownName, UsageError
+from kgcheck.grounding.brief import stated
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.model import Change, CheckTask, CheckType, Triple
+from kgcheck.model import Change, CheckTask, CheckType, Ref, Triple
 from kgcheck.options import Spending
 from kgcheck.protocols.checking.check import (
     CheckedProtocol,
@@ -19,6 +21,7 @@ from kgcheck.protocols.checking.check import (
     PaperStanding,
     StudyWorlds,
     check_protocol,
+    unreadable,
 )
 from kgcheck.protocols.checking.quality import StudyQuality, judge_protocol, measured
 from kgcheck.protocols.protocol import StudyProtocol, read_protocol
@@ -37,10 +40,23 @@ def check_files(
     data_sets: DataSetLookup | None = None,
 ) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
     """Check protocols in files; data sets are looked up where the context is live, else taken as they stand there."""
-    # All are read before anything is opened or asked.
-    protocols = [(path, read_protocol(path)) for path in files]
-    named = [(str(path), sha256(path.read_bytes()).hexdigest(), one) for path, one in protocols]
-    return _checked(context, named, bibliography, data_sets)
+    # All are read before anything is opened or asked; one that is no protocol does not stop the others.
+    named: list[tuple[str, str, StudyProtocol]] = []
+    refused: list[InputError] = []
+    results: dict[str, CheckedProtocol] = {}
+    paths = list(files)
+    for path in paths:
+        try:
+            protocol = read_protocol(path)
+            named.append((str(path), sha256(path.read_bytes()).hexdigest(), protocol))
+        except InputError as error:
+            refused.append(error)
+            results[str(path)] = unreadable(str(path), error.message)
+    if refused and not named:
+        raise refused[0]
+    found, notes = _checked(context, named, bibliography, data_sets)
+    results |= {one.name: one for one in found}
+    return [results[str(path)] for path in paths], notes
 
 
 def check_text(
@@ -71,6 +87,7 @@ def _checked(
             facts=_fact_world(context, not_looked),
             papers=_paper_lookup(context, bibliography, opened, notes, not_looked),
             data_sets=data_sets,
+            clauses=_Clauses(context).objection,
         )
         if data_sets is None:
             not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
@@ -145,6 +162,36 @@ def _paper_lookup(
         not_looked["papers"] = "neither papers nor a bibliography is named, and no service is asked"
         return None
     return partial(_standing, works, store)
+
+
+class _Clauses:
+    """Clauses as tasks state them; a node goes by any of its names, one that no graph here has by any at all."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._graph = context, context.graph_if_there()
+        self._names: dict[Ref, tuple[str, ...]] = {}
+
+    def objection(self, task: CheckTask, text: str, called: Mapping[Ref, Sequence[str]]) -> str:
+        ends = [ref for ref in (task.subject, task.object) if ref]
+        marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
+        try:
+            schema, names = self._context.schema, {ref: self._known(ref) for ref in ends}
+            pattern = re.escape(stated(task, schema, marks.__getitem__))
+        except UnknownName:
+            # A protocol of another profile.
+            return ""
+        for ref, mark in marks.items():
+            choice = "|".join(map(re.escape, (*names[ref], *called.get(ref, ())))) if names[ref] else ".+"
+            pattern = pattern.replace(re.escape(mark), f"(?:{choice})")
+        if re.fullmatch(pattern, text, re.IGNORECASE):
+            return ""
+        return f"it is about {stated(task, schema, lambda ref: (*names[ref], ref.id)[0])!r}"
+
+    def _known(self, ref: Ref) -> tuple[str, ...]:
+        if ref not in self._names:
+            there = self._graph is not None and self._graph.node(ref) is not None
+            self._names[ref] = (*self._context.names().of_many([ref]).get(ref, ()), ref.id) if there else ()
+        return self._names[ref]
 
 
 class _Facts:

@@ -53,13 +53,21 @@ class StepFlow:
     def remarks(self) -> Iterator[StudyRemarked]:
         """Remark on steps in the wrong order and on inputs that no step makes."""
         given = self._given()
+        quotes = {passage.id: item_words(passage.quote) for passage in self._protocol.passages}
+        named = {step.id: {item_words(item.name) for item in step.outputs} for step in self._steps}
         for step in self._steps:
+            in_paper = frozenset().union(*(quotes[i] for i in step.passages))
             for name, makers in self.makers[step.id].items():
                 earlier = [m for m in makers if self._place[m] < self._place[step.id]]
                 later = [m for m in makers if self._place[m] > self._place[step.id]]
                 words = item_words(name)
                 if earlier or not words or any(words <= known for known in given):
                     continue
+                if words <= in_paper:
+                    # What a sentence of a paper takes, its paper gives; unless a step makes just that.
+                    later = [m for m in later if len(words) > 1 and words in named[m]]
+                    if not later:
+                        continue
                 if later:
                     yield remarked(
                         StudyRemark.MADE_LATER,

@@ -17,8 +17,10 @@ from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.literature.lexical import item_words
 from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
-from kgcheck.protocols.design.material import DesignRules
+from kgcheck.protocols.design.by_rules import quoted_text
+from kgcheck.protocols.design.material import DesignRules, holds_words
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
+from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.rules import ProtocolRules
 from kgcheck.text.words import either
 
@@ -41,12 +43,13 @@ class StudyState(StrEnum):
 StudyRemark = StrEnum(
     "StudyRemark",
     "FACT_REFUTED FACT_UNVERIFIED FACT_ID_OUTDATED FACT_GONE FACT_FALSE FACT_STALE FACT_UNDECIDED FACT_NOT_LOOKED"
-    " FACT_NOT_LOOKED_SINCE FACT_UNAVAILABLE FACT_VERIFIED FACT_AS_STATED"
-    " PAPER_RETRACTED PAPER_UNKNOWN PAPER_UNAVAILABLE PAPER_STANDS QUOTE_DIFFERS"
+    " FACT_NOT_LOOKED_SINCE FACT_UNAVAILABLE FACT_VERIFIED FACT_AS_STATED FACT_DIFFERS"
+    " PAPER_RETRACTED PAPER_UNKNOWN PAPER_UNAVAILABLE PAPER_STANDS QUOTE_DIFFERS PASSAGE_DIFFERS"
     " DATA_SET_GONE DATA_SET_MISSING DATA_SET_NOT_SHOWN DATA_SET_OTHER_SPECIES DATA_SET_OTHER_ASSAY"
     " DATA_SET_NOT_LOOKED DATA_SET_FOUND MADE_LATER IN_A_CIRCLE NOT_MADE"
     " CONTROL_MISSING STATISTICS_MISSING CORRECTION_MISSING VERSION_MISSING VERSION_DIFFERS VERSION_NOT_IN_SOURCE"
-    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN",
+    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN"
+    " STEP_DIFFERS STEP_MISSING STEP_NOT_COMPARED SECTION_DIFFERS ANALYSIS_UNKNOWN STATEMENT_UNFOUNDED UNREADABLE",
 )
 """Kinds of remarks. The one list; corpus/protocols/checks.toml has the state and the words of each."""
 
@@ -110,6 +113,7 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             quoted = repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
             for remark, words in _lacks(step, named):
                 yield remarked(remark, f"{words}{quoted}", step=step.id)
+    quotes = {passage.id: passage.quote for passage in protocol.passages}
     uses: dict[str, list[tuple[str, StepTool]]] = {}
     for step in protocol.steps:
         for tool in step.tools:
@@ -118,18 +122,27 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         versions = list(dict.fromkeys(tool.version for _, tool in own if tool.version))
         first, name = own[0][0], own[0][1].name
         others = tuple(dict.fromkeys(place for place, _ in own[1:] if place != first))
-        if not versions:
+        if not versions and not any(_version_follows(t.name, quotes.get(t.passage, "")) for _, t in own):
             yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
         elif len(versions) > 1:
             note = f"{name} {' and '.join(versions)}"
             yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
 
 
+def _version_follows(name: str, quote: str) -> bool:
+    """Tell whether a version stands farther behind the name of a tool: ABC for Windows (version 2)."""
+    version = r"(?:\b(?:version|release|ver\.?|v\.?)\s?\d|\b(?:19|20)\d\d\b)"
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)[^.;]{{0,40}}?{version}", quote, re.IGNORECASE) is not None
+
+
 def _lacks(step: StudyStep, named: Mapping[str, str]) -> Iterator[tuple[StudyRemark, str]]:
     """The lacks of a step: the control, test or correction of one that compares or tests, and evidence."""
     done = " ".join((step.text, *step.statistics)).casefold()
-    if step.statistics or step.analysis or _has("compares", done):
-        if not step.control and not named["controls"]:
+    is_quote = quoted_text(step) is not None
+    # A paper compares models, results and settings, too, and has a control elsewhere: of its words fewer say a lack.
+    compares = bool(step.analysis or _has("compares_groups" if is_quote else "compares", done))
+    if compares or step.statistics:
+        if (compares or not is_quote) and not step.control and not named["controls"]:
             yield StudyRemark.CONTROL_MISSING, ""
         # A ready analysis has its test within.
         if not (step.analysis or step.statistics or named["statistics"]):
@@ -177,11 +190,9 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
     for step in protocol.steps:
         for parameter in step.parameters:
-            if parameter.number is None:
-                continue
             if parameter.passage:
-                yield from _in_passage(step, parameter, quotes[parameter.passage], values[parameter.passage])
-            elif words := _stems(parameter.name):
+                yield from _in_passage(step, parameter, quotes[parameter.passage])
+            elif parameter.number is not None and (words := _stems(parameter.name)):
                 # Of passages of this step whose words have the whole name, and of steps that name their passage.
                 sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
                 yield from _against(step, parameter, [*taken.get(words, ()), *sources])
@@ -199,17 +210,33 @@ def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 )
 
 
-def _in_passage(
-    step: StudyStep, parameter: StepParameter, quote: str, values: list[_SourceValue]
-) -> Iterator[StudyRemarked]:
-    """The passage that is named must have the value, as it is written or as a number."""
-    own, _ = _scaled(parameter.number or Decimal(0), parameter.unit)
-    if parameter.value in quote or any(v.value in (own, parameter.number) for v in values):
-        return
-    note = f"{parameter.name} = {parameter.value}: {parameter.passage} has no such value"
-    yield remarked(
-        StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+def _in_passage(step: StudyStep, parameter: StepParameter, quote: str) -> Iterator[StudyRemarked]:
+    """The passage that is named must have the value as a whole, with its sign and unit."""
+    if why := _objection(parameter, quote):
+        note = f"{parameter.name} = {parameter.written}: {why}"
+        yield remarked(
+            StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
+        )
+
+
+def _objection(parameter: StepParameter, quote: str) -> str:
+    """Tell what speaks against a setting, in the words of its passage."""
+    read = parameters_in(quote)
+    own = [p for p in read if p.name.casefold() == parameter.name.casefold()]
+    if any(p == parameter.model_copy(update={"passage": "", "name": p.name}) for p in own):
+        return ""
+    number, written = parameter.number, [q.value for q in quantities(parameter.value)]
+    measure = _scaled(number, parameter.unit) if number is not None else None
+    if number is not None and len(written) == 1 and number not in written:
+        return f"its number is {number}"
+    if own:
+        known = [(_scaled(p.number, p.unit), p.comparator) for p in own if p.number is not None]
+        shown = " and ".join(f"{p.written} {p.unit if p.unit not in p.written else ''}".strip() for p in own)
+        return "" if (measure, parameter.comparator) in known else f"{parameter.passage} has {shown}"
+    is_there = holds_words(quote, parameter.value) or any(
+        measure and measure == _scaled(q.value, q.unit) for q in quantities(quote)
     )
+    return "" if is_there else f"{parameter.passage} has no such value"
 
 
 def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
@@ -347,7 +374,8 @@ def odd_words(text: str, rationale: str) -> list[tuple[str, str]]:
 def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Values that are unusual, and words in which a step and its rationale differ."""
     for step in protocol.steps:
-        for odd in odd_values(step.text):
+        settings = (f"{p.name} of {p.value}" for p in step.parameters)
+        for odd in dict.fromkeys(odd for text in (step.text, *settings) for odd in odd_values(text)):
             note = f"{odd.of} {odd.written}; usual are {odd.usual.least:g} to {odd.usual.most:g}"
             yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
         for written, other in odd_words(step.text, step.rationale):

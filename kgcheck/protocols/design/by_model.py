@@ -5,7 +5,6 @@ it out; what is not bound to any is dropped, and counted. The reviewer sees what
 was dropped and why. Answers come from the transcript first, then from the model.
 """
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -26,6 +25,7 @@ from kgcheck.protocols.design.by_rules import (
     fitting_analyses,
     graph_steps,
     standing_of_fact,
+    words_of_analysis,
 )
 from kgcheck.protocols.design.material import (
     AnalysisUse,
@@ -34,6 +34,8 @@ from kgcheck.protocols.design.material import (
     DesignMaterial,
     DesignRole,
     DesignRules,
+    holds_words,
+    strange_marks,
     taken_sections,
 )
 from kgcheck.protocols.programs.analyses import ready_analysis
@@ -93,10 +95,7 @@ class Grounds:
         if fact := self.facts.get(id_):
             return fact.stated
         if use := self.analyses.get(id_):
-            ready = ready_analysis(id_)
-            patterns = [f"{s.text} {s.control} {' '.join(s.statistics)}" for s in use.steps]
-            values = [f"{p.name} {p.value}" for s in use.steps for p in s.parameters]
-            return " ".join((id_, ready.title, *ready.statistics, *patterns, *values))
+            return " ".join(words_of_analysis(ready_analysis(id_), use))
         if one := self.sections.get(id_):
             return " ".join((one.section.heading, *(step.text for step in self.steps[id_].values())))
         return None
@@ -113,7 +112,7 @@ class Grounds:
         if not words or not (to_reasons or any(i != OBJECTIVE and i not in self.sections for i in words)):
             return "it names no passage, fact or analysis that it rests on"
         grounds = [own for own in words.values() if own]
-        if why := _strange_marks(text, grounds):
+        if why := strange_marks(text, grounds):
             return why
         own = stems(content_words(text))
         shared = own & stems(content_words(" ".join(grounds)))
@@ -127,47 +126,24 @@ class Grounds:
     def parameter(self, name: str, value: str, passage: str, passages: Container[str]) -> StepParameter | None:
         """A setting, if a passage has it; with its number and unit where the report has them."""
         step, value = self._steps.get(passage), " ".join(value.split())
-        if step is None or passage not in passages or not _holds(step.text, value):
+        if step is None or passage not in passages or not holds_words(step.text, value):
             return None
         same = next((p for p in step.parameters if p.value == value or p.value.endswith(f" {value}")), None)
         if same is not None:
             return same.model_copy(update={"passage": passage})
-        return StepParameter(name=name, value=value, passage=passage) if _holds(step.text, name) else None
+        return StepParameter(name=name, value=value, passage=passage) if holds_words(step.text, name) else None
 
     def tool(self, name: str, version: str, passage: str, passages: Container[str]) -> StepTool | None:
         """A tool, if a passage names it; without its version where that is not there."""
         step = self._steps.get(passage)
-        if step is None or passage not in passages or not _holds(step.text, name):
+        if step is None or passage not in passages or not holds_words(step.text, name):
             return None
-        return StepTool(name=name, version=version if version and _holds(step.text, version) else "", passage=passage)
+        return StepTool(
+            name=name, version=version if version and holds_words(step.text, version) else "", passage=passage
+        )
 
     def text_of(self, ids: Iterable[str]) -> str:
         return " ".join(filter(None, (self.words_of(id_) for id_ in ids)))
-
-
-_TOKEN = re.compile(r"[^\s()\[\]{};:\"'\u201c\u201d\u2018\u2019=<>\u2264\u2265%/|]+")
-
-
-def _marks(text: str) -> set[str]:
-    """Extract the tokens with a digit: numbers, accessions, symbols, versions."""
-    tokens = (token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(text))
-    return {token for token in tokens if any(c.isdigit() for c in token)}
-
-
-def _strange_marks(text: str, grounds: Sequence[str]) -> str:
-    """A number, an accession or an address that is in none of the grounds."""
-    stated = " ".join(grounds)
-    if strange := _marks(text) - _marks(stated):
-        return f"it holds {min(strange)[:40]!r}, which is in nothing that it names"
-    words = (word.strip(".,;()[]<>\"'") for word in text.split() if "://" in word or "www." in word.casefold())
-    address = next((word for word in words if word not in stated), "")
-    return f"it holds the address {address[:80]!r}, which is in nothing that it names" if address else ""
-
-
-def _holds(text: str, part: str) -> bool:
-    """Tell whether a text has some words, whole."""
-    found = re.search(rf"(?<!\w){re.escape(' '.join(part.split()))}(?!\w)", " ".join(text.split()), re.IGNORECASE)
-    return found is not None
 
 
 A = TypeVar("A", bound=BaseModel)
@@ -522,12 +498,14 @@ class ModelDesigner:
         for sentence in written.sentences:
             text = _line(sentence.text)
             whole = text if text.endswith((".", "!", "?")) else f"{text}."
-            why = "it is there twice" if whole in sentences else self._objection(text, sentence.rests_on)
+            # Of a section, its passages bear a step out.
+            rests_on = [i for i in sentence.rests_on if i not in self._grounds.sections]
+            why = "it is there twice" if whole in sentences else self._objection(text, rests_on)
             if why:
                 dropped.append(Dropped(text, why))
                 continue
             sentences.append(whole)
-            ids |= dict.fromkeys(i for i in sentence.rests_on if i != OBJECTIVE and i not in self._grounds.sections)
+            ids |= dict.fromkeys(i for i in rests_on if i != OBJECTIVE)
         if not sentences:
             return None
         stated = self._grounds.text_of(ids).casefold()

@@ -4,7 +4,7 @@ No sentence is made up: a step is a quoted sentence of a paper, or one of the fi
 verified facts and ready analyses.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -16,22 +16,24 @@ from kgcheck.protocols.design.material import (
     DesignMaterial,
     DesignRules,
     StepPattern,
-    StudyNode,
     StudyStage,
     TakenSection,
     facts_named,
+    fits,
     fitting_reports,
     likeness,
     stage_of,
     taken_sections,
 )
-from kgcheck.protocols.programs.analyses import ready_analysis
+from kgcheck.protocols.programs.analyses import ReadyAnalysis, ready_analysis
 from kgcheck.protocols.protocol import (
     ReportStep,
     StepItem,
     StepParameter,
     StepTool,
     StudyFact,
+    StudyGrounds,
+    StudyNode,
     StudyPassage,
     StudyProtocol,
     StudySection,
@@ -113,7 +115,9 @@ def assembled(
         objective=material.objective,
         made_at=material.made_at,
         made_by=material.made_by,
+        rules=DesignRules.shipped().digest,
         sections=tuple(numbered),
+        nodes=material.nodes,
         facts=material.facts,
         passages=tuple(p.model_copy(update={"id": new[p.id]}) for p in passages if p.id in new),
         data_sets=tuple(d for d in material.data_sets if d.id in named),
@@ -128,73 +132,94 @@ _LONGEST = 100
 """Characters of the title of a data set."""
 
 
-def graph_steps(material: DesignMaterial) -> Iterator[tuple[str, StudyStep]]:
+def graph_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
     """The steps that take data sets, and nodes and verified edges of the graph, with the stage of each."""
-    found = [one for one in material.data_sets if one.state == "found"]
+    found = [one for one in grounds.data_sets if one.state == "found" and one.may_be_of(grounds.objective.species)]
     if found:
         about = ((one.repository, one.assay, one.title[:_LONGEST]) for one in found)
         names = [f"{one.id} ({', '.join(filter(None, words))})" for one, words in zip(found, about, strict=True)]
-        stage, step = _of_graph("data_sets", material, names, ())
+        known = [one.id for one in found if one.species]
+        unknown = [one.id for one in found if not one.species]
+        species = _from_facts("of_species", known, unknown, species=grounds.objective.species)
+        stage, step = _of_graph("data_sets", names, (), species=species)
         yield stage, step.model_copy(update={"data_sets": tuple(one.id for one in found)})
     uses = DesignRules.shipped().analyses.values()
     sets = {
-        "gene_set": material.of_labels(label for use in uses for label in use.members),
-        "targets": material.of_labels(label for name in DesignRules.shipped().analyses for label in _targets(name)),
+        "gene_set": grounds.of_labels(label for use in uses for label in use.members),
+        "targets": grounds.of_labels(label for name in DesignRules.shipped().analyses for label in _targets(name)),
     }
+    exists = {f.task.subject: f for f in grounds.facts if f.task.type is CheckType.EXISTENCE}
     for name, nodes in sets.items():
-        refs = {node.ref for node in nodes}
-        named = [f"{node.name} ({node.ref})" for node in distinct(nodes)]
+        chosen = distinct(nodes)
+        standing = {node.ref: exists.get(node.ref) for node in chosen}
+        right = [node.name for node in chosen if (fact := standing[node.ref]) and fact.verified]
+        open_ = [
+            f"{node.name} ({standing_of_fact(fact) if fact else 'never looked at'})"
+            for node in chosen
+            if not ((fact := standing[node.ref]) and fact.verified)
+        ]
         if nodes:
-            existing = [f for f in material.facts if f.task.type is CheckType.EXISTENCE and f.task.subject in refs]
-            yield _of_graph(name, material, named, existing)
-    edges = [fact for fact in material.facts if fact.verified and fact.task.type is CheckType.TRIPLE]
+            named = [f"{node.name} ({node.ref})" for node in chosen]
+            existing = [exists[node.ref] for node in nodes if node.ref in exists]
+            yield _of_graph(name, named, existing, existence=_from_facts("exist", right, open_))
+    edges = [fact for fact in grounds.facts if fact.verified and fact.task.type is CheckType.TRIPLE]
     if edges:
-        yield _of_graph("verified_edges", material, [fact.stated for fact in edges], edges)
-    not_verified = [fact for fact in material.facts if not fact.verified]
+        yield _of_graph("verified_edges", [fact.stated for fact in edges], edges)
+    not_verified = [fact for fact in grounds.facts if not fact.verified]
     if not_verified:
-        names = [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified]
-        yield _of_graph("left_out", material, names, not_verified)
+        yield _of_graph(
+            "left_out", [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified], not_verified
+        )
 
 
-def fitting_analyses(material: DesignMaterial) -> Iterator[tuple[str, AnalysisUse]]:
+def _from_facts(kind: str, right: Sequence[str], open_: Sequence[str], **words: str) -> str:
+    """The sentence that says of how many things something is known, and of which it is not."""
+    share = "all" if not open_ else "some" if right else "none"
+    return _sentence(f"{share}_{kind}", open_, count=f"{len(right):,}", all=f"{len(right) + len(open_):,}", **words)
+
+
+def _sentence(name: str, names: Sequence[str], **words: str) -> str:
+    return DesignRules.shipped().from_facts[name].format(names=few(names, DesignRules.shipped().limits.named), **words)
+
+
+def fitting_analyses(grounds: StudyGrounds) -> Iterator[tuple[str, AnalysisUse]]:
     """The ready analyses that fit the objective, by the nodes that it is about."""
     for name, use in DesignRules.shipped().analyses.items():
-        members = distinct(material.of_labels(use.members))
+        members = distinct(grounds.of_labels(use.members))
         targets = _targets(name)
-        if len(members) >= use.least and (not targets or material.of_labels(targets)):
+        if len(members) >= ready_analysis(name).least_genes and (not targets or grounds.of_labels(targets)):
             yield name, use
 
 
-def _of_graph(
-    name: str, material: DesignMaterial, names: Sequence[str], facts: Sequence[StudyFact]
-) -> tuple[str, StudyStep]:
+def _of_graph(name: str, names: Sequence[str], facts: Sequence[StudyFact], **words: str) -> tuple[str, StudyStep]:
     rules = DesignRules.shipped()
     pattern, most = rules.graph_steps[name], rules.limits.named
     more = f"; and {len(names) - most:,} more" if len(names) > most else ""
-    text = pattern.text.format(count=f"{len(names):,}", names="; ".join(names[:most]) + more)
     return pattern.stage, StudyStep(
         id=UNNUMBERED,
-        text=text,
+        text=pattern.text.format(count=f"{len(names):,}", names="; ".join(names[:most]) + more),
         inputs=pattern.inputs,
         outputs=pattern.outputs,
         facts=tuple(fact.id for fact in facts if fact.verified),
         fixed=name,
-        rationale=pattern.rationale,
+        rationale=pattern.rationale.format(**words).strip(),
     )
 
 
-def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> StudyStep:
+def analysis_step(name: str, pattern: StepPattern, grounds: StudyGrounds) -> StudyStep:
     """A step of a ready analysis."""
     ready = ready_analysis(name)
     links = {(link.relation, link.label) for link in (*ready.links, *ready.targets)}
     rests_on = tuple(
         fact.id
-        for fact in material.facts
+        for fact in grounds.facts
         if fact.verified
         and fact.task.object
         and fact.task.subject.label == ready.member
         and (fact.task.relation, fact.task.object.label) in links
     )
+    members = _members_of_target(ready, grounds) if pattern.runs else []
+    warning = _sentence("members_of_target", members, count=f"{len(members):,}") if members else ""
     return StudyStep(
         id=UNNUMBERED,
         text=pattern.text,
@@ -206,8 +231,38 @@ def analysis_step(name: str, pattern: StepPattern, material: DesignMaterial) -> 
         analysis=name if pattern.runs else "",
         fixed=name,
         control=pattern.control,
-        rationale=pattern.rationale,
+        rationale=f"{pattern.rationale} {warning}".strip(),
     )
+
+
+def words_of_analysis(ready: ReadyAnalysis, use: AnalysisUse) -> tuple[str, ...]:
+    """The words of a ready analysis, as it is declared and designed."""
+    patterns = (f"{step.text} {step.control} {' '.join(step.statistics)}" for step in use.steps)
+    values = (f"{p.name} {p.value}" for step in use.steps for p in step.parameters)
+    return (ready.name, ready.title, *ready.statistics, *patterns, *values)
+
+
+def _members_of_target(ready: ReadyAnalysis, grounds: StudyGrounds) -> list[str]:
+    """Names of the set's nodes that verified facts link to what the set is held against."""
+    targets = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
+    relations = {(link.relation, link.label) for link in ready.targets}
+    linked = {
+        fact.task.subject
+        for fact in grounds.facts
+        if fact.verified
+        and (end := fact.task.object) in targets
+        and end
+        and (fact.task.relation, end.label) in relations
+    }
+    return [node.name for node in grounds.of_labels([ready.member]) if node.ref in linked]
+
+
+def fixed_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
+    """All steps that kgcheck writes itself, with the stage of each."""
+    yield from graph_steps(grounds)
+    for name, use in fitting_analyses(grounds):
+        for pattern in use.steps:
+            yield pattern.stage, analysis_step(name, pattern, grounds)
 
 
 def _targets(name: str) -> list[str]:
@@ -232,15 +287,11 @@ def standing_of_fact(fact: StudyFact) -> str:
 
 
 def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
-    """One node a name: a gene and its protein may both answer to a symbol."""
-    kept: list[StudyNode] = []
-    seen: set[str] = set()
+    """One node a symbol: a gene and its protein have the same. Genes that share an alias are two."""
+    first: dict[str, StudyNode] = {}
     for node in nodes:
-        names = {name.casefold() for name in node.called}
-        if not names & seen:
-            kept.append(node)
-        seen |= names
-    return kept
+        first.setdefault(node.name.casefold(), node)
+    return list(first.values())
 
 
 def design_by_rules(material: DesignMaterial) -> StudyProtocol:
@@ -248,22 +299,23 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
     passages = QuotedPassages()
     by_stage: dict[str, list[StudyStep]] = defaultdict(list)
     notes: list[str] = []
-    for stage, step in graph_steps(material):
-        by_stage[stage].append(step)
+    fixed = list(fixed_steps(material))
+    for stage, step in fixed:
+        if step.fixed in DesignRules.shipped().graph_steps:
+            by_stage[stage].append(step)
     headings = {stage.name: stage.heading for stage in DesignRules.shipped().stages}
-    taken, wet = _steps_of_papers(material)
+    taken, left = _steps_of_papers(material)
     for stage, steps in taken.items():
         most = DesignRules.shipped().limits.steps
         groups = _alike(steps)
         by_stage[stage] += [_of_papers(group, passages, material) for group in groups[:most]]
         if len(groups) > most:
             notes.append(f"steps of papers left out of {headings[stage]}, which has {most}: {len(groups) - most:,}")
-    if wet:
-        notes.append(f"steps at the bench, which a dry-lab protocol does not take over: {wet:,}")
-    for name, use in fitting_analyses(material):
-        for pattern in use.steps:
-            by_stage[pattern.stage].append(analysis_step(name, pattern, material))
-    sections = [_section(stage, by_stage[stage.name]) for stage in DesignRules.shipped().stages]
+    notes += [f"{why}: {count:,}" for why, count in left.items()]
+    for stage, step in fixed:
+        if step.fixed in DesignRules.shipped().analyses:
+            by_stage[stage].append(step)
+    sections = [section_of(stage, by_stage[stage.name]) for stage in DesignRules.shipped().stages]
     return with_alternatives(assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)]))
 
 
@@ -289,6 +341,8 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
         if not data_set.can_be_taken:
             has = "has" if data_set.state == "missing" else "shows"
             yield f"papers name {data_set.id}, of which {data_set.repository} {has} none: it is left out"
+        elif not data_set.may_be_of(material.objective.species):
+            yield f"{data_set.id} is of {', '.join(data_set.species)}: it is left out"
     if not any(step.data_sets for step in steps):
         yield "no step names a data set of a repository"
     if not any(step.control for step in steps):
@@ -335,17 +389,20 @@ def _differs(one: StepParameter, other: StepParameter) -> bool:
     return same_name and (one.comparator, one.value) != (other.comparator, other.value)
 
 
-def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenStep]], int]:
-    """The steps of the sections that are taken, by stage, the best section first; and how many are left as wet."""
+def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenStep]], Counter[str]]:
+    """The steps of the sections that are taken, by stage, the best section first; and how many are left out."""
     found: dict[str, list[_TakenStep]] = defaultdict(list)
-    wet = 0
+    left: Counter[str] = Counter()
     for taken in taken_sections(material):
+        heading = taken.section.heading
         for step in taken.section.steps:
-            if step.dry:
-                found[stage_of(taken.section.heading, step.text)].append((taken, step))
+            if not step.dry:
+                left["steps at the bench, which a dry-lab protocol does not take over"] += 1
+            elif not fits(step, heading, material.objective):
+                left["steps of papers without a word of the objective"] += 1
             else:
-                wet += 1
-    return found, wet
+                found[stage_of(heading, step.text)].append((taken, step))
+    return found, left
 
 
 def _alike(steps: Iterable[_TakenStep]) -> list[list[_TakenStep]]:
@@ -365,12 +422,11 @@ def _of_papers(group: Sequence[_TakenStep], passages: QuotedPassages, material: 
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
     source, first = group[0]
     quoted = [(step, passages.add(taken, step)) for taken, step in group]
-    known = {data_set.id for data_set in material.data_sets if data_set.can_be_taken}
+    known = {d.id for d in material.data_sets if d.can_be_taken and d.may_be_of(material.objective.species)}
     papers = list(dict.fromkeys(taken.report.paper for taken, _ in group))
-    heading = source.section.heading
     return StudyStep(
         id=UNNUMBERED,
-        text=f"\u201c{first.text}\u201d",
+        text=f"{_QUOTE[0]}{first.text}{_QUOTE[1]}",
         inputs=first.inputs,
         outputs=first.outputs,
         parameters=_with_passage(((p, q.id) for s, q in quoted for p in s.parameters), "name", "comparator", "value"),
@@ -379,8 +435,22 @@ def _of_papers(group: Sequence[_TakenStep], passages: QuotedPassages, material: 
         data_sets=tuple(dict.fromkeys(d.id for s, _ in quoted for d in s.data_sets if d.id in known)),
         facts=facts_named(first.text, material),
         passages=tuple(dict.fromkeys(q.id for _, q in quoted)),
-        rationale=f"Taken over from {', '.join(papers)}" + (f", section {heading!r}." if heading else "."),
+        rationale=taken_over(papers, source.section.heading),
     )
+
+
+_QUOTE = "\u201c\u201d"
+
+
+def quoted_text(step: StudyStep) -> str | None:
+    """The words that a step quotes; None of one that is not a quote."""
+    text = step.text
+    return text[1:-1] if text[:1] == _QUOTE[0] and text[-1:] == _QUOTE[1] and len(text) > 2 else None
+
+
+def taken_over(papers: Sequence[str], heading: str) -> str:
+    """The reason of a step that papers have."""
+    return f"Taken over from {', '.join(papers)}" + (f", section {heading!r}." if heading else ".")
 
 
 def _with_passage(parts: Iterable[tuple[P, str]], *fields: str) -> tuple[P, ...]:
@@ -392,7 +462,8 @@ def _with_passage(parts: Iterable[tuple[P, str]], *fields: str) -> tuple[P, ...]
     return tuple(found.values())
 
 
-def _section(stage: StudyStage, steps: Sequence[StudyStep]) -> StudySection:
+def section_of(stage: StudyStage, steps: Sequence[StudyStep]) -> StudySection:
+    """A section of a stage; how much it rests on is counted."""
     papers = {i for step in steps for i in step.passages}
     facts = {i for step in steps for i in step.facts}
     counts = ((len(papers), "passages of papers"), (len(facts), "verified facts"))

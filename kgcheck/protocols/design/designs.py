@@ -18,12 +18,13 @@ from kgcheck.options import Spending
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, StudyNode, study_facts
+from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
 from kgcheck.protocols.protocol import (
     ExperimentalReport,
     Objective,
     StudyDataSet,
     StudyFact,
+    StudyNode,
     StudyProtocol,
     read_formatted,
 )

@@ -4,7 +4,8 @@ It is kept as one value beside the protocol, with the answers of a model, so tha
 it, byte by byte.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,19 +18,23 @@ from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.literature.lexical import content_words, relevances, stems
 from kgcheck.literature.names import naming
 from kgcheck.llm.budget import PartCost
-from kgcheck.model import CheckTask, CheckType, Outcome, Ref, Value
+from kgcheck.model import CheckTask, CheckType, Outcome, Value
 from kgcheck.outputs import write_text
+from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
     ExperimentalReport,
     Objective,
     ReportSection,
+    ReportStep,
     StepItem,
     StepParameter,
-    StudyDataSet,
     StudyFact,
+    StudyGrounds,
+    digest_of_things,
     read_formatted,
 )
 from kgcheck.protocols.rules import ProtocolRules
+from kgcheck.protocols.search.queries import SearchConcept, SearchRules, concepts_of, words_of
 
 if TYPE_CHECKING:
     from kgcheck.ledger.verified import Verified
@@ -94,7 +99,6 @@ class AnalysisUse(Value):
     """Conditions for a ready analysis, and the steps that it makes."""
 
     members: tuple[str, ...] = Field(min_length=1, description="labels of the nodes that it takes")
-    least: int = Field(gt=0, description="so many of them")
     steps: tuple[StepPattern, ...] = Field(min_length=1)
 
 
@@ -107,7 +111,14 @@ class DesignRules(ProtocolRules):
     temperatures: DesignTemperatures
     stages: tuple[StudyStage, ...] = Field(min_length=1)
     graph_steps: dict[str, StepPattern]
+    from_facts: dict[str, str] = Field(description="sentences that are made from facts")
     analyses: dict[str, AnalysisUse]
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the rules by which fixed steps are made."""
+        ready = [analysis.model_dump(mode="json") for analysis in ready_analyses().values()]
+        return digest_of_things([self.model_dump(mode="json"), ready])[:16]
 
     @property
     def fixed(self) -> frozenset[str]:
@@ -138,36 +149,22 @@ def stage_of(heading: str, text: str) -> str:
 _REPORTS = TypeAdapter(list[ExperimentalReport])
 
 
-class StudyNode(Value):
-    """A node that the objective is about."""
-
-    ref: Ref
-    name: str
-    names: tuple[str, ...] = Field(default=(), description="how papers call it")
-
-    @property
-    def called(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.name, self.ref.id, *self.names)))
-
-
-class DesignMaterial(Value):
+class DesignMaterial(StudyGrounds):
     """All that a design rests on."""
 
     format: int = Field(default=1, description="a reader refuses a newer one")
-    objective: Objective
     made_at: datetime
     made_by: str = "rules"
     small: bool = Field(default=False, description="made by a weak model, which is asked in short")
-    nodes: tuple[StudyNode, ...] = ()
-    facts: tuple[StudyFact, ...] = ()
     reports: tuple[ExperimentalReport, ...] = ()
-    data_sets: tuple[StudyDataSet, ...] = ()
     notes: tuple[str, ...] = ()
     unavailable: tuple[str, ...] = Field(default=(), description="sources that could not be looked at")
 
-    def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
-        wanted = set(labels)
-        return tuple(node for node in self.nodes if node.ref.label in wanted)
+    def synonyms(self, text: str) -> tuple[str, ...]:
+        """Other names of the nodes that a text is a name of."""
+        plain = text.casefold()
+        named = (node.called for node in self.nodes if plain in {name.casefold() for name in node.called})
+        return tuple(dict.fromkeys(name for called in named for name in called))
 
 
 class TakenSection(NamedTuple):
@@ -200,9 +197,10 @@ def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
 
 
 def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
-    """The places of the reports that fit the objective: not retracted, with steps, and near enough to its words.
+    """The places of the reports that fit the objective: not retracted, with steps, on its subject, and near its words.
 
-    How rare a word is among the papers counts, so that the least is lower where there are few of them.
+    A report is on the subject that names a node of the objective or, where it has none, its most telling phrase. How
+    rare a word is among the papers counts for nearness, so that the least is lower where there are few of them.
     """
     limits = DesignRules.shipped().limits
     places = [
@@ -211,7 +209,21 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
     texts = [" ".join((own.title, *map(_text, own.sections))) for own in (material.reports[n] for n in places)]
     least = limits.paper if len(texts) >= limits.few else limits.paper_of_few
     found = relevances(material.objective.text, texts)
-    return tuple(n for n, relevance in zip(places, found, strict=True) if relevance >= least)
+    near = [n for n, relevance in zip(places, found, strict=True) if relevance >= least]
+    subjects = [concept for concept in concepts_of(material.objective, material.synonyms) if concept.kind == "subject"]
+    return tuple(n for n in near if not subjects or _names_any(material.reports[n], subjects))
+
+
+def _names_any(report: ExperimentalReport, concepts: Iterable[SearchConcept]) -> bool:
+    text = " ".join((report.title, report.abstract, *map(_text, report.sections)))
+    own = stems(words_of(text))
+    return any(concept.named_in(text, own) for concept in concepts)
+
+
+def fits(step: ReportStep, heading: str, objective: Objective) -> bool:
+    """Tell whether a step of a fitting paper is for the objective: by a word of it, or by a test."""
+    wanted = stems(words_of(objective.text)) - SearchRules.shipped().generic_stems
+    return bool(step.statistics or wanted & stems(words_of(f"{heading} {step.text}")))
 
 
 def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
@@ -256,7 +268,7 @@ def likeness(one: str, other: str) -> float:
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
-def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
+def facts_named(text: str, material: StudyGrounds) -> tuple[str, ...]:
     """The verified facts that a sentence is about: it names every node that they are of."""
     patterns = ((node.ref, naming(node.called)) for node in material.nodes)
     named = {ref for ref, pattern in patterns if pattern and pattern.search(text)}
@@ -265,6 +277,33 @@ def facts_named(text: str, material: DesignMaterial) -> tuple[str, ...]:
         for fact in material.facts
         if fact.verified and {fact.task.subject, fact.task.object or fact.task.subject} <= named
     )
+
+
+_TOKEN = re.compile(r"[^\s()\[\]{};:\"'\u201c\u201d\u2018\u2019=<>\u2264\u2265%/|]+")
+
+
+def _marks(text: str) -> set[str]:
+    """Extract the tokens with a digit: numbers, accessions, symbols, versions."""
+    tokens = (token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(text))
+    return {token for token in tokens if any(c.isdigit() for c in token)}
+
+
+def strange_marks(text: str, grounds: Sequence[str]) -> str:
+    """A number, an accession or an address that is in none of the grounds."""
+    stated = " ".join(grounds)
+    if strange := _marks(text) - _marks(stated):
+        return f"it holds {min(strange)[:40]!r}, which is in nothing that it names"
+    words = (word.strip(".,;()[]<>\"'") for word in text.split() if "://" in word or "www." in word.casefold())
+    address = next((word for word in words if word not in stated), "")
+    return f"it holds the address {address[:80]!r}, which is in nothing that it names" if address else ""
+
+
+def holds_words(text: str, part: str) -> bool:
+    """Tell whether a text has some words, whole."""
+    found = re.search(
+        rf"(?<!\w)(?<!\d[.,]){re.escape(' '.join(part.split()))}(?!\w|[.,]\d)", " ".join(text.split()), re.IGNORECASE
+    )
+    return found is not None
 
 
 def _text(section: ReportSection) -> str:

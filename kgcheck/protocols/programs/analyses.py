@@ -53,6 +53,7 @@ class ReadyAnalysis(Value):
     title: str
     words: tuple[str, ...] = Field(min_length=1, description="what a text says that wants it")
     member: str = Field(description="label of the nodes that a gene set is of")
+    least_genes: int = Field(gt=0, description="of a set, and of a target, of which anything can be said")
     links: tuple[AnalysisLink, ...] = Field(min_length=1)
     targets: tuple[AnalysisLink, ...] = Field(default=(), description="what a gene set is held against, beside it")
     inputs: tuple[StepItem, ...]
@@ -104,6 +105,12 @@ class AnalysisResult(Value):
     figures: dict[str, ResultFigure] = Field(default_factory=dict)
     tables: tuple[ResultTable, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Names of the set that stand for no gene of the analysis, with the reason."""
+        unknown = (f"{name} is unknown: left out" for name in self.unknown)
+        return (*unknown, *(f"{name} is the name of several nodes: left out" for name in self.several))
 
     def as_results(self) -> dict[str, Any]:
         """The form of results.json, which `kgcheck ground --results` reads: rows by their names."""

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from kgcheck.llm.budget import Meter
     from kgcheck.llm.client import ChatClient
 
-LEAST_GENES = 3
-"""Members of a gene set that is worth an analysis."""
-
 MOST_GENES = 500
 
 _ANALYSIS, _PROGRAM = "S1.1", "S1.2"
@@ -90,7 +87,7 @@ def _chosen(
     for analysis in left:
         genes = tuple(named.get(analysis.member, ())[:MOST_GENES])
         target = next((named[link.label][0] for link in analysis.targets if named.get(link.label)), "")
-        if len(genes) >= LEAST_GENES and (target or not analysis.targets):
+        if len(genes) >= analysis.least_genes and (target or not analysis.targets):
             return analysis, genes, target
     return None, genes, ""
 

@@ -38,7 +38,7 @@ _LEAST_FOR_INTERVAL = 3
 
 
 class Enrichment(NamedTuple):
-    """One row a tested term, the same place in each."""
+    """One row a tested term, the same place in each; ``p_without_one``: without the member that speaks most for it."""
 
     terms: Ints
     hits: Ints
@@ -46,6 +46,7 @@ class Enrichment(NamedTuple):
     p: Floats
     adjusted: Floats
     odds: Floats
+    p_without_one: Floats
     drawn: int
     background: int
 
@@ -60,12 +61,15 @@ def enrichment(has: Any, chosen: npt.NDArray[np.bool_], least: int, most: int) -
     return _over_represented(tested, hits[tested], sizes[tested], drawn, background)
 
 
-def expansion(adjacency: Any, seeds: Ints) -> Enrichment:
-    """Test nodes for more links to some seeds than their degrees explain."""
+def expansion(adjacency: Any, seeds: Ints, least: int = 1) -> Enrichment:
+    """Test nodes that have so many links at least for more of them to some seeds than their degrees explain."""
     degrees = np.asarray(adjacency.sum(axis=1), dtype=np.int64).ravel()
     linked = np.asarray(adjacency[:, seeds].sum(axis=1), dtype=np.int64).ravel()
     linked[seeds] = 0
-    near = np.flatnonzero(linked)
+    # All that could be found are tested, whether they are linked to a seed or not.
+    others = degrees >= least
+    others[seeds] = False
+    near = np.flatnonzero(others)
     background = int((degrees > 0).sum()) - 1
     drawn = int((degrees[seeds] > 0).sum())
     return _over_represented(near, linked[near], degrees[near], drawn, background)
@@ -78,19 +82,24 @@ def _over_represented(terms: Ints, hits: Ints, sizes: Ints, drawn: int, backgrou
     inside, outside = hits * (background - sizes - drawn + hits), (drawn - hits) * (sizes - hits)
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = inside / outside
-    return Enrichment(terms, hits, sizes, p, adjusted, odds, drawn, background)
+    left = (
+        np.clip(stats.hypergeom.sf(hits - 2, background, sizes, drawn - 1), 0.0, 1.0) if drawn > 1 else np.ones(len(p))
+    )
+    return Enrichment(terms, hits, sizes, p, adjusted, odds, left, drawn, background)
 
 
-def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[float, float] | None:
-    """The 95 % interval of the conditional odds ratio; none where it has no end."""
+def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[float, float]:
+    """The 95 % interval of the conditional odds ratio; its upper end may be infinite."""
     table = [[hits, drawn - hits], [size - hits, background - size - drawn + hits]]
     found = stats.contingency.odds_ratio(np.array(table)).confidence_interval(0.95)
-    low, high = float(found.low), float(found.high)
-    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+    return float(found.low), float(found.high)
 
 
 class Proximity(NamedTuple):
-    """Network proximity of two sets, against random sets of the same sizes and degrees."""
+    """Network proximity of two sets, against random sets of the same sizes and degrees.
+
+    ``effect`` is Cohen's d: steps of the genes against those of the genes of all random sets; positive where nearer.
+    """
 
     distance: float
     interval: tuple[float, float] | None
@@ -99,6 +108,8 @@ class Proximity(NamedTuple):
     z: float | None
     p: float
     permutations: int
+    effect: float | None
+    effect_interval: tuple[float, float] | None
 
 
 def largest_component(adjacency: Any) -> Ints:
@@ -114,23 +125,31 @@ def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed
     distance = float(steps.mean())
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     alike = _alike(degrees)
-    others = np.array(
+    drawn = np.array(
         [
-            _steps_to(adjacency, _redrawn(second, alike, random))[_redrawn(first, alike, random)].mean()
+            _steps_to(adjacency, _redrawn(second, alike, random))[_redrawn(first, alike, random)]
             for _ in range(permutations)
         ]
     )
+    others = drawn.mean(axis=1)
     deviation = float(others.std(ddof=1))
     # Means that are equal may differ in the last digit.
     nearer = int((others <= distance + 1e-9).sum())
+    interval = _interval(steps, random)
+    own = float(steps.var(ddof=1)) if len(steps) > 1 else 0.0
+    freedom = len(steps) + drawn.size - 2
+    pooled = math.sqrt(((len(steps) - 1) * own + (drawn.size - 1) * float(drawn.var(ddof=1))) / freedom)
+    ends = sorted((float(drawn.mean()) - end) / pooled for end in interval) if interval and pooled else None
     return Proximity(
         distance=distance,
-        interval=_interval(steps, random),
+        interval=interval,
         mean=float(others.mean()),
         deviation=deviation,
         z=(distance - float(others.mean())) / deviation if deviation > 0 else None,
         p=(nearer + 1) / (permutations + 1),
         permutations=permutations,
+        effect=(float(drawn.mean()) - distance) / pooled if pooled else None,
+        effect_interval=(ends[0], ends[1]) if ends else None,
     )
 
 
@@ -194,6 +213,7 @@ def with_ancestors(has: Any, parents: Any) -> Any:
         has = more
 
 
+_FEW_HINT = "name more genes, or lower the least score"
 _DIGITS = 6
 _BETWEEN = "\x1f"
 """Between the ids of an edge: no id has it."""
@@ -333,7 +353,10 @@ def run_analysis(
     )
 
 
-_ROW = ("hits", "size", "p_value", "adjusted_p_value", "odds_ratio", "odds_ratio_low", "odds_ratio_high", "members")
+_ROW = (
+    *("hits", "size", "p_value", "adjusted_p_value", "odds_ratio", "odds_ratio_low", "odds_ratio_high"),
+    *("p_value_without_one", "members"),
+)
 
 
 @dataclass
@@ -357,8 +380,8 @@ class _Run:
             members, terms, has = self.graph.terms(self.analysis.member, link)
             chosen = np.isin(members, self.genes)
             kind = link.label.replace("_", " ")
-            if not chosen.any():
-                self.notes.append(f"no gene of the set has a {kind}")
+            if chosen.sum() < self.analysis.least_genes:
+                self.notes.append(f"{kind}: {self._too_few(int(chosen.sum()), 'have one')}")
                 continue
             least, most = int(self.numbers["least_members"]), int(self.numbers["most_members"])
             found = enrichment(has, chosen, least, most)
@@ -380,22 +403,29 @@ class _Run:
     def expand(self) -> None:
         """Nodes that are linked to more of the genes than their degrees explain."""
         ids, adjacency = self._network()
-        seeds = np.flatnonzero(np.isin(ids, self.genes))
-        found = expansion(adjacency, seeds)
+        # One that is linked to itself alone has no partner.
+        seeds = np.flatnonzero(np.isin(ids, self.genes) & (np.asarray(adjacency.sum(axis=1)).ravel() > 0))
+        if len(seeds) < self.analysis.least_genes:
+            raise UsageError(self._too_few(len(seeds), "are in the network"), _FEW_HINT)
+        least = int(self.numbers["least_links"])
+        found = expansion(adjacency, seeds, least)
         called = self.graph.names(self.analysis.member, [ids[place] for place in seeds])
 
         def near(node: int) -> Iterable[str]:
             return (called.get(ids[place], ids[place]) for place in seeds if adjacency[node, place])
 
-        self._tabulate("expanded gene set", self.analysis.member, ids, found, near)
+        self._tabulate("expanded gene set", self.analysis.member, ids, found, near, least)
+        if len(seeds) < len(self.genes):
+            self.notes.append(
+                f"only {len(seeds)} of {len(self.genes)} genes are in the network: the result is about them"
+            )
         self._count("genes in the network", len(seeds))
         self._count("nodes of the network", len(ids))
         self._count("edges of the network", int(adjacency.nnz) // 2)
         self._count("edges between genes of the set", int(adjacency[seeds][:, seeds].nnz) // 2)
         self._count("neighbours tested", len(found.terms))
-        self._count("neighbours found", int((found.adjusted <= self.numbers["false_discovery_rate"]).sum()))
-        if not len(seeds):
-            self.notes.append("no gene of the set has an edge in the network")
+        passed = (found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits >= least)
+        self._count("neighbours found", int(passed.sum()), f"with {least} links to genes of the set at least")
 
     def measure(self) -> None:
         """The network proximity of the genes to those of a target."""
@@ -411,10 +441,20 @@ class _Run:
         ids = [ids[place] for place in within]
         adjacency = adjacency[within][:, within]
         first = np.flatnonzero(np.isin(ids, self.genes))
-        second = np.flatnonzero(np.isin(ids, of_target))
-        if not len(first) or not len(second):
-            there = f"{len(first)} genes of the set and {len(second)} of {self.target} are in the network"
-            raise UsageError(there, hint)
+        members = np.flatnonzero(np.isin(ids, of_target))
+        # A gene is no step away from itself: what is in both is left out of the target.
+        second = np.setdiff1d(members, first)
+        both = len(members) - len(second)
+        least = self.analysis.least_genes
+        if len(first) < least or len(second) < least:
+            there = f"{len(first)} genes of the set and {len(second)} others of {self.target} are in the network"
+            raise UsageError(f"{there}: of fewer than {least} nothing can be said", _FEW_HINT)
+        if both:
+            self.notes.append(f"{both} genes of the set are of {self.target} themselves: left out of the target")
+        if len(first) < len(self.genes):
+            self.notes.append(
+                f"only {len(first)} of {len(self.genes)} genes are in the network: the result is about them"
+            )
         found = proximity(adjacency, first, second, int(self.numbers["permutations"]), self.seed)
         mean = "steps from a gene of the set to the nearest gene of the target, mean"
         self._count("network proximity", _rounded(found.distance), mean, "steps")
@@ -425,15 +465,25 @@ class _Run:
         self._count("permutations", found.permutations)
         self._count("genes of the set in the network", len(first))
         self._count("genes of the target in the network", len(second))
-        self._count("genes in both", len(np.intersect1d(first, second)))
+        self._count("genes in both", both, "left out of the target")
         self._count("nodes of the network", len(ids))
         if found.z is not None:
             self._count("z-score", _rounded(found.z))
         else:
             self.notes.append("random sets are all as near: there is no z-score")
+        if found.effect is not None:
+            self._count(
+                "Cohen's d", _rounded(found.effect), "steps of random genes less those of the set, in deviations"
+            )
+        for name, end in zip(("low", "high"), found.effect_interval or (), strict=False):
+            self._count(f"Cohen's d {name}", _rounded(end), "95 % interval by bootstrap over the set")
         for name, end in zip(("low", "high"), found.interval or (), strict=False):
             interval = "95 % interval by bootstrap over the set"
             self._count(f"network proximity {name}", _rounded(end), interval, "steps")
+
+    def _too_few(self, count: int, verb: str) -> str:
+        least = self.analysis.least_genes
+        return f"{count} of {len(self.genes)} genes {verb}: of fewer than {least} nothing can be said"
 
     def _count(self, name: str, value: int | float, description: str = "", unit: str = "") -> None:
         self.figures[name] = ResultFigure(value=value, unit=unit, description=description)
@@ -445,18 +495,24 @@ class _Run:
         return self.graph.network(self.analysis.member, [(link, self._least(link)) for link in self.analysis.links])
 
     def _tabulate(
-        self, name: str, label: str, ids: list[str], found: Enrichment, who: Callable[[int], Iterable[str]]
+        self,
+        name: str,
+        label: str,
+        ids: list[str],
+        found: Enrichment,
+        who: Callable[[int], Iterable[str]],
+        least: int = 1,
     ) -> None:
         """The rows that are reported, the surest first, each with the genes that speak for it."""
-        passed = np.flatnonzero((found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits > 0))
+        passed = np.flatnonzero((found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits >= least))
         order = passed[np.lexsort((found.terms[passed], -found.hits[passed], found.p[passed]))]
         best = order[: int(self.numbers["rows"])].tolist()
         names = self.graph.names(label, [ids[found.terms[row]] for row in best])
         rows = []
         for row in best:
             term, hits, size = int(found.terms[row]), int(found.hits[row]), int(found.sizes[row])
-            interval = odds_interval(hits, size, found.drawn, found.background) or (math.nan, math.nan)
-            numbers = (found.p[row], found.adjusted[row], found.odds[row], *interval)
+            interval = odds_interval(hits, size, found.drawn, found.background)
+            numbers = (found.p[row], found.adjusted[row], found.odds[row], *interval, found.p_without_one[row])
             cells = [_rounded(float(number)) if math.isfinite(number) else None for number in numbers]
             named = names.get(ids[term], ids[term])
             rows.append((ids[term], named, hits, size, *cells, ", ".join(sorted(who(term)))))

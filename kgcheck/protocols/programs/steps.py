@@ -26,9 +26,18 @@ from kgcheck.llm.forms import messages_of
 from kgcheck.model import CheckType, Outcome, Triple, Value
 from kgcheck.options import Spending
 from kgcheck.outputs import write_text
+from kgcheck.protocols.design.material import DesignRules
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
-from kgcheck.protocols.protocol import ItemKind, StepItem, StepParameter, StudyProtocol, StudyStep, digest_of_things
+from kgcheck.protocols.protocol import (
+    ItemKind,
+    StepItem,
+    StepParameter,
+    StudyNode,
+    StudyProtocol,
+    StudyStep,
+    digest_of_things,
+)
 from kgcheck.protocols.rules import ProtocolRules, model_task
 
 if TYPE_CHECKING:
@@ -458,13 +467,8 @@ def _run_analysis(
     analysis = ready_analysis(step.analysis)
     named = {p.name.casefold().replace(" ", "_"): str(p.number or p.value) for p in step.parameters}
     parameters = {name: value for name, value in named.items() if name in analysis.parameters}
-    resolver = context.resolver()
-    about, genes, target = protocol.objective.about, given.genes, given.target
-    if not genes:
-        genes = tuple(name for name in about if len(resolver.in_graph(analysis.member, name)) == 1)
-    if not target:
-        labels = [link.label for link in analysis.targets]
-        target = next((name for label in labels for name in about if len(resolver.in_graph(label, name)) == 1), "")
+    genes, target, notes = _study_set(context, protocol, analysis)
+    genes, target = given.genes or genes, given.target or target
     runs: list[str] = []
     with suppress(LedgerError), context.reading() as ledger:
         runs = [run.id for run in ledger.runs()[:1]]
@@ -479,7 +483,32 @@ def _run_analysis(
     found = analyse(context, analysis.name, genes, target=target, parameters=parameters, seed=given.seed)
     write_result(found, folder)
     write_text(folder / KEY, key)
-    return StepOutcome(step.id, "done", folder)
+    return StepOutcome(step.id, "done", folder, notes=(*(() if given.genes else notes), *found.notes, *found.dropped))
+
+
+def _study_set(
+    context: Context, protocol: StudyProtocol, analysis: ReadyAnalysis
+) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """The genes and the target of a protocol, as its design took them, and what is left out."""
+    labels = [link.label for link in analysis.targets]
+    members = DesignRules.shipped().analyses[analysis.name].members
+    nodes = protocol.nodes
+    if not nodes:
+        # A protocol that nobody designed over a graph: its names are resolved now.
+        taken = [
+            (name, context.resolver().in_graph(label, name))
+            for name in protocol.objective.about
+            for label in (analysis.member, *labels)
+        ]
+        nodes = tuple(StudyNode(ref=one[0].ref, name=name) for name, one in taken if len(one) == 1)
+    chosen = protocol.model_copy(update={"nodes": nodes})
+    genes = chosen.of_labels([analysis.member])
+    target = next((node.ref.id for label in labels for node in chosen.of_labels([label])), "")
+    own = {name.casefold() for node in genes for name in node.called}
+    others = {name.casefold() for node in nodes if node.ref.label not in members for name in node.called}
+    left = [name for name in protocol.objective.about if name.casefold() not in own | others]
+    notes = tuple(f"{name} is no {analysis.member} that stands: left out of the set" for name in left)
+    return tuple(node.ref.id for node in genes), target, notes
 
 
 def _refuted(context: Context, analysis: ReadyAnalysis) -> tuple[list[Triple], Run | None, tuple[str, ...]]:

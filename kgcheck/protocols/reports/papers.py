@@ -167,6 +167,7 @@ def _report(paper: WholePaper, found: Iterable[_Steps], url: str) -> Experimenta
         paper=paper.id,
         ids=paper.ids,
         title=paper.title,
+        abstract=" ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs),
         year=paper.year,
         url=url,
         licence=paper.licence,

@@ -1,0 +1,251 @@
+"""A protocol against what it is made from: each corruption is found, and nothing of a protocol as it was designed."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
+from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
+from kgcheck.protocols.checking.remarks import StudyState
+from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.material import DesignMaterial, fitting_reports
+from kgcheck.protocols.protocol import (
+    ExperimentalReport,
+    Objective,
+    ReportSection,
+    StudyDataSet,
+    StudyFact,
+    StudyNode,
+    StudyProtocol,
+)
+from kgcheck.protocols.reports.steps import read_step
+from tests.support.protocols import fact, passage, protocol, step
+
+OBJECTIVE = Objective(
+    title="Genes of grey fever",
+    objective="Find the genes that are expressed differently in grey fever, and the pathways that they share.",
+    about=("ABC1", "DEF2", "GHI3", "grey fever"),
+)
+SENTENCES = (
+    "Expression of genes in grey fever was compared with controls by a Wilcoxon test at FDR < 0.05 with 100,000"
+    " permutations.",
+    "Reads of grey fever were aligned with STAR 2.7 to the genome.",
+)
+PAPER = ExperimentalReport(
+    paper="doi:10.5555/one",
+    title="A made-up study of grey fever",
+    year=2020,
+    sections=(
+        ReportSection(
+            heading="Expression analysis",
+            steps=tuple(read_step(text, n).model_copy(update={"dry": True}) for n, text in enumerate(SENTENCES, 1)),
+        ),
+    ),
+)
+GENES = [Ref(label="Protein", id=f"P1000{n}") for n in (1, 2, 3)]
+NAMES = ("ABC1", "DEF2", "GHI3")
+FEVER = Ref(label="Disease", id="DOID:0000001")
+
+
+def known(number: int, stated: str, subject: Ref, other: Ref | None = None, outcome: Any = "supported") -> StudyFact:
+    kind = {"type": CheckType.EXISTENCE} if other is None else {"type": CheckType.TRIPLE, "object": other}
+    task = CheckTask(subject=subject, relation="ASSOCIATED_WITH" if other else None, **kind)
+    outcome = Outcome(outcome) if outcome else None
+    reason = {Outcome.SUPPORTED: Reason.CONFIRMED, Outcome.REFUTED: Reason.EDGE_UNSUPPORTED}.get(outcome)
+    return StudyFact(
+        id=f"F{number}", task=task, stated=stated, outcome=outcome, reason=reason, finding=task.fingerprint
+    )
+
+
+MATERIAL = DesignMaterial(
+    objective=OBJECTIVE,
+    made_at=datetime(2026, 1, 2, tzinfo=UTC),
+    nodes=(
+        *(StudyNode(ref=ref, name=name) for ref, name in zip(GENES, NAMES, strict=True)),
+        StudyNode(ref=FEVER, name="grey fever"),
+    ),
+    facts=(
+        *(known(n, f"{NAMES[n - 1]} ({ref}) exists", ref) for n, ref in enumerate(GENES, 1)),
+        known(4, "grey fever (Disease DOID:0000001) exists", FEVER),
+        known(5, "ABC1 is associated with grey fever", GENES[0], FEVER),
+        known(6, "DEF2 is associated with grey fever", GENES[1], FEVER, "refuted"),
+    ),
+    reports=(PAPER,),
+    data_sets=(StudyDataSet(id="GSE0001", repository="GEO", state="found", species=("Homo sapiens",)),),
+)
+Raw = dict[str, Any]
+
+
+def alarms(study: StudyProtocol) -> set[tuple[str, str, str]]:
+    found = check_protocol(study, StudyWorlds(), name="protocol.json").remarks
+    return {(r.remark.value, r.step, r.note) for r in found if r.state is not StudyState.HOLDS}
+
+
+def of_fixed(raw: Raw, name: str, analysis: str = "") -> Raw:
+    steps = [s for section in raw["sections"] for s in section["steps"]]
+    return next(s for s in steps if s["fixed"] == name and s["analysis"] == analysis)
+
+
+def quoted(raw: Raw, word: str) -> Raw:
+    return next(s for section in raw["sections"] for s in section["steps"] if s["passages"] and word in s["text"])
+
+
+def setting(raw: Raw, name: str) -> Raw:
+    return next(p for p in quoted(raw, "Wilcoxon")["parameters"] if name in p["name"])
+
+
+def put(where: Callable[[Raw], Raw], **values: Any) -> Callable[[Raw], None]:
+    return lambda raw: where(raw).update(values)
+
+
+def swap(where: Callable[[Raw], Raw], field: str, old: str, new: str) -> Callable[[Raw], None]:
+    def change(raw: Raw) -> None:
+        part = where(raw)
+        assert old in part[field]
+        part[field] = part[field].replace(old, new, 1)
+
+    return change
+
+
+def without(name: str) -> Callable[[Raw], None]:
+    def change(raw: Raw) -> None:
+        for section in raw["sections"]:
+            section["steps"] = [s for s in section["steps"] if s["fixed"] != name]
+
+    return change
+
+
+CORRUPTIONS: dict[str, tuple[str, Callable[[Raw], None]]] = {
+    "negated step": ("step_differs", swap(lambda r: quoted(r, "Wilcoxon"), "text", "was compared", "was not compared")),
+    "negated passage": ("step_differs", swap(lambda r: r["passages"][0], "quote", "was", "was not")),
+    "value inside a number": (
+        "parameter_not_in_source", put(lambda r: setting(r, "permutation"), value="100", number="100"),
+    ),
+    "number of another value": ("parameter_not_in_source", put(lambda r: setting(r, "permutation"), number="100")),
+    "turned comparator": ("parameter_not_in_source", put(lambda r: setting(r, "FDR"), comparator=">")),
+    "swapped test": ("step_differs", put(lambda r: quoted(r, "Wilcoxon"), statistics=["Student's t-test"])),
+    "dropped test": ("step_differs", put(lambda r: quoted(r, "Wilcoxon"), statistics=[])),
+    "invented tool": ("step_differs", put(lambda r: quoted(r, "STAR")["tools"][0], name="BWA")),
+    "other paper": ("step_differs", put(lambda r: r["passages"][0], paper="doi:10.5555/two")),
+    "invented gene": ("step_differs", swap(lambda r: of_fixed(r, "gene_set"), "text", "DEF2", "TP53")),
+    "invented count": ("step_differs", swap(lambda r: of_fixed(r, "verified_edges"), "text", " 1 edge", " 171 edge")),
+    "hidden refutation": ("step_differs", swap(lambda r: of_fixed(r, "left_out"), "text", "refuted", "verified")),
+    "step taken out": ("step_missing", without("left_out")),
+    "loose threshold": (
+        "step_differs",
+        put(lambda r: of_fixed(r, "enrichment", "enrichment")["parameters"][0], value="0.5", number="0.5"),
+    ),
+    "few permutations": (
+        "step_differs",
+        put(lambda r: of_fixed(r, "proximity", "proximity")["parameters"][0], value="3", number="3"),
+    ),
+    "no such analysis": (
+        "analysis_unknown",
+        put(lambda r: of_fixed(r, "neighbourhood", "neighbourhood"), analysis="oracle", fixed=""),
+    ),
+    "outcome of a fact": ("step_differs", put(lambda r: r["facts"][5], outcome="supported")),
+    "task of a fact": (
+        "fact_differs", lambda r: r["facts"][4]["task"]["subject"].update(id="P10002"),
+    ),
+    "gene of the objective": ("section_differs", lambda r: r["objective"]["about"].__setitem__(1, "TP53")),
+    "count of a section": (
+        "section_differs", swap(lambda r: r["sections"][0], "rationale", "verified facts", "9 facts"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study() -> StudyProtocol:
+    return design_by_rules(MATERIAL)
+
+
+def test_a_protocol_as_it_was_designed_differs_from_nothing(study: StudyProtocol) -> None:
+    kinds = {kind for kind, *_ in alarms(study)}
+    assert not kinds & {kind for kind, _ in CORRUPTIONS.values()}
+    assert "statement_unfounded" not in kinds
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_a_corruption_is_found(name: str, study: StudyProtocol) -> None:
+    kind, corrupt = CORRUPTIONS[name]
+    raw = study.model_dump(mode="json")
+    corrupt(raw)
+    changed = StudyProtocol.model_validate(raw)
+
+    assert changed != study
+    assert kind in {found for found, *_ in alarms(changed) - alarms(study)}
+
+
+def test_steps_of_other_rules_are_not_called_wrong(study: StudyProtocol) -> None:
+    old = study.model_copy(update={"rules": "0" * 16})
+    found = alarms(old) - alarms(study)
+    assert {kind for kind, *_ in found} == {"step_not_compared"}
+
+
+def test_a_design_says_only_what_its_facts_say() -> None:
+    def reason(*facts: StudyFact) -> str:
+        material = MATERIAL.model_copy(update={"facts": facts})
+        return next(s.rationale for s in design_by_rules(material).steps if s.fixed == "gene_set")
+
+    exist = MATERIAL.facts[:3]
+    assert "An audit supports that each of them exists." in reason(*exist)
+    assert "supports that 2 of 3 exist; not of GHI3 (never looked at)." in reason(*exist[:2])
+    assert "No audit supports that they exist" in reason(MATERIAL.facts[3])
+    refuted = known(3, exist[2].stated, GENES[2], outcome="refuted")
+    steps = design_by_rules(MATERIAL.model_copy(update={"facts": (*exist[:2], refuted)})).steps
+    assert "GHI3" not in next(s.text for s in steps if s.fixed == "gene_set")
+
+
+def test_a_sentence_that_is_verified_by_nothing() -> None:
+    bare = protocol(step(1, "Take them.", passages=("Q1",), rationale="That they exist is verified."),
+                    passages=(passage(1, "So."),))  # fmt: skip
+    assert "statement_unfounded" in {kind for kind, *_ in alarms(bare)}
+    denied = protocol(step(1, "Take them.", passages=("Q1",), rationale="Nobody has verified it."),
+                      passages=(passage(1, "So."),))  # fmt: skip
+    assert "statement_unfounded" not in {kind for kind, *_ in alarms(denied)}
+
+
+def test_what_somebody_wrote_has_the_numbers_of_what_it_names() -> None:
+    def kinds(text: str) -> set[str]:
+        written = protocol(step(1, text, passages=("Q1",)), passages=(passage(1, "Cells were kept for 48 hours."),))
+        return {kind for kind, *_ in alarms(written)}
+
+    assert "step_differs" not in kinds("Keep the cells for 48 hours.")
+    assert "step_differs" in kinds("Keep the cells for 480 hours.")
+
+
+def test_an_analysis_cannot_do_what_it_does_not() -> None:
+    def kinds(**more: Any) -> set[str]:
+        run = step(1, "Expand.", analysis="neighbourhood", facts=("F1",), **more)
+        return {kind for kind, *_ in alarms(protocol(run, facts=(fact(1, MATERIAL.facts[0].task),)))}
+
+    assert "step_differs" not in kinds(statistics=("odds ratio",))
+    assert "step_differs" in kinds(statistics=("Student's t-test",))
+    assert "step_differs" in kinds(parameters=({"name": "least score", "value": "7"},))
+    assert "step_differs" in kinds(parameters=({"name": "no such thing", "value": "7"},))
+
+
+def test_genes_that_share_an_alias_are_two() -> None:
+    nodes = [StudyNode(ref=ref, name=name, names=(name, "FAD")) for ref, name in zip(GENES, NAMES, strict=True)]
+    made = design_by_rules(MATERIAL.model_copy(update={"nodes": (*nodes, MATERIAL.nodes[3])}))
+    text = next(s.text for s in made.steps if s.fixed == "gene_set")
+    assert all(name in text for name in NAMES)
+    both = (StudyNode(ref=Ref(label="Gene", id="ABC1"), name="ABC1"), *MATERIAL.nodes)
+    made = design_by_rules(MATERIAL.model_copy(update={"nodes": both}))
+    assert next(s.text for s in made.steps if s.fixed == "gene_set").count("ABC1 (") == 1
+
+
+def test_a_paper_that_names_nothing_of_the_objective_does_not_fit() -> None:
+    text = "The genes that are expressed differently in leukocytes, and the pathways that they share, were found."
+    other = PAPER.model_copy(
+        update={
+            "paper": "doi:10.5555/other", "title": "Genes of leukocytes",
+            "sections": (ReportSection(heading="Genes", steps=(read_step(text, 1),)),),
+        }
+    )  # fmt: skip
+    assert fitting_reports(MATERIAL.model_copy(update={"reports": (other, PAPER)})) == (1,)
+    alone = design_by_rules(MATERIAL.model_copy(update={"reports": (other,)}))
+    assert not any(s.passages for s in alone.steps)
+    assert "papers that do not fit the objective: 1" in alone.notes
