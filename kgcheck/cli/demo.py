@@ -104,8 +104,7 @@ def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
 
 def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:
     """Design a protocol by rules, without papers, and check it."""
-    from kgcheck.protocols.design.designs import FILE
-    from kgcheck.protocols.protocol import read_objective
+    from kgcheck.protocols.protocol import FILE, read_objective
     from kgcheck.protocols.rendering import checks_table
 
     options = f"--store {workspace.store} --ledger {workspace.ledger} --literature {workspace.literature}"

@@ -202,9 +202,8 @@ def design(
     Exit codes: 0 designed; 2 usage or configuration; 3 a source was away, the budget is spent, or a model did not
     answer.
     """
-    from kgcheck.protocols.design.designs import FILE
     from kgcheck.protocols.design.material import read_reports
-    from kgcheck.protocols.protocol import read_objective
+    from kgcheck.protocols.protocol import FILE, read_objective
 
     wanted, given = read_objective(objective), read_reports(reports)
     made = workspace.design_protocol(wanted, out, papers=papers, reports=given, search=search, **dict(spending))
@@ -247,7 +246,8 @@ def replay(folder: Path) -> None:
 
     Exit codes: 0 the same bytes; 1 another protocol; 2 there is no whole design in FOLDER.
     """
-    from kgcheck.protocols.design.designs import FILE, design_again
+    from kgcheck.protocols.design.designs import design_again
+    from kgcheck.protocols.protocol import FILE
 
     protocol, same = design_again(folder)
     steps = sum(1 for _ in protocol.steps)

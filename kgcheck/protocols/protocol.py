@@ -21,6 +21,9 @@ from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref, Value
 from kgcheck.providers.data_sets import RecordState
 
+FILE = "protocol.json"
+"""File of a protocol in the folder of its design."""
+
 
 class Objective(Value):
     """A research objective.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
 from kgcheck.protocols.checking.remarks import StudyState
 from kgcheck.protocols.design.by_rules import design_by_rules
-from kgcheck.protocols.design.material import DesignMaterial, fitting_reports
+from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, fitting_reports
 from kgcheck.protocols.protocol import (
     ExperimentalReport,
     Objective,
@@ -21,6 +22,7 @@ from kgcheck.protocols.protocol import (
     StudyProtocol,
 )
 from kgcheck.protocols.reports.steps import read_step
+from kgcheck.workspace import Workspace
 from tests.support.protocols import fact, passage, protocol, step
 
 OBJECTIVE = Objective(
@@ -249,3 +251,35 @@ def test_a_paper_that_names_nothing_of_the_objective_does_not_fit() -> None:
     alone = design_by_rules(MATERIAL.model_copy(update={"reports": (other,)}))
     assert not any(s.passages for s in alone.steps)
     assert "papers that do not fit the objective: 1" in alone.notes
+
+
+@pytest.mark.parametrize("field", ["objective", "notes", "passages", "made_at"])
+def test_a_protocol_is_held_against_the_material_beside_it(field: str, study: StudyProtocol, tmp_path: Path) -> None:
+    other = {
+        "objective": OBJECTIVE.model_copy(update={"species": "Danio rerio"}),
+        "notes": (*study.notes, "every paper was read"),
+        "passages": (study.passages[0].model_copy(update={"heading": "Elsewhere"}), *study.passages[1:]),
+        "made_at": datetime(2026, 1, 3, tzinfo=UTC),
+    }
+    DesignFolder(tmp_path).begin(MATERIAL)
+    file = tmp_path / "protocol.json"
+
+    def differing(made: StudyProtocol) -> list[str]:
+        file.write_text(made.model_dump_json(), encoding="utf-8")
+        with Workspace() as workspace:
+            (found,), _ = workspace.check_protocols([file])
+        return [r.about for r in found.remarks if r.remark.value == "design_differs"]
+
+    assert differing(study) == []
+    assert differing(study.model_copy(update={field: other[field]})) == [field]
+    # Of another protocol the material says nothing.
+    moved = study.model_copy(update={"made_at": datetime(2026, 1, 4, tzinfo=UTC)})
+    file = tmp_path / "another.json"
+    assert differing(moved) == []
+
+
+def test_a_note_on_what_is_lacking_goes_with_the_steps(study: StudyProtocol) -> None:
+    kinds = {kind for kind, *_ in alarms(study.model_copy(update={"notes": (*study.notes, "no step has a control")}))}
+    assert "section_differs" in kinds
+    emptied = study.model_copy(update={"sections": study.sections[:-1]})
+    assert any("'Validation'" in note for kind, _, note in alarms(emptied) if kind == "section_differs")

@@ -326,13 +326,14 @@ def check_protocol(
     name: str,
     sha256: str = "",
     not_looked: Mapping[str, str] | None = None,
+    design: StudyProtocol | None = None,
 ) -> CheckedProtocol:
-    """Check a protocol."""
+    """Check a protocol; ``design`` is what its material makes."""
     flow = StepFlow(protocol)
     found = [
         *ground_remarks(protocol, worlds),
         *flow.remarks(),
-        *comparison_remarks(protocol),
+        *comparison_remarks(protocol, design),
         *lack_remarks(protocol),
         *parameter_remarks(protocol),
         *usual_remarks(protocol),

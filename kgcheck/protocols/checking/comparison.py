@@ -15,6 +15,7 @@ from kgcheck.literature.quote_relevance import opposes
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.design.by_rules import (
     fixed_steps,
+    lacks_of,
     quoted_text,
     section_of,
     taken_over,
@@ -36,8 +37,14 @@ _OWN = ("id", "fixed")
 """Fields of a fixed step that are not compared."""
 
 
-def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Remark on steps and sections that are not what their facts, passages and analyses make them."""
+def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = None) -> Iterator[StudyRemarked]:
+    """Remark on steps and sections that are not what their facts, passages and analyses make them.
+
+    With its design as its material makes it, whatever else differs is remarked, too.
+    """
+    for name in StudyProtocol.model_fields if design else ():
+        if getattr(protocol, name) != getattr(design, name):
+            yield remarked(StudyRemark.DESIGN_DIFFERS, f"{name}: the material beside it makes another", about=name)
     is_comparable = protocol.rules == DesignRules.shipped().digest
     by_rules = is_comparable and protocol.made_by == "rules"
     if is_comparable:
@@ -48,6 +55,7 @@ def comparison_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     if by_rules:
         yield from _section_remarks(protocol)
         yield from _about_remarks(protocol)
+        yield from _note_remarks(protocol)
     passages = {passage.id: passage for passage in protocol.passages}
     for step, others in zip(protocol.steps, _alternatives(protocol), strict=True):
         own = [passages[i] for i in step.passages]
@@ -146,6 +154,16 @@ def _section_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             if own != other:
                 note = f"{section.id} {name}: {own[:_SHOWN]!r} instead of {other[:_SHOWN]!r}"
                 yield remarked(StudyRemark.SECTION_DIFFERS, note, about=section.id)
+
+
+def _note_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
+    """Compare the notes on what the protocol lacks with its steps."""
+    headings = {section.heading for section in protocol.sections if section.steps}
+    stages = [stage.name for stage in DesignRules.shipped().stages if stage.heading in headings]
+    for note, lacks in lacks_of([*protocol.steps], stages).items():
+        if lacks != (note in protocol.notes):
+            shown = "holds, and is no note" if lacks else "is a note, and does not hold"
+            yield remarked(StudyRemark.SECTION_DIFFERS, f"{note!r} {shown}", about=note)
 
 
 def _about_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:

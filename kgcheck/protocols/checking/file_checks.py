@@ -24,7 +24,9 @@ from kgcheck.protocols.checking.check import (
     unreadable,
 )
 from kgcheck.protocols.checking.quality import StudyQuality, judge_protocol, measured
-from kgcheck.protocols.protocol import StudyProtocol, read_protocol
+from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.material import DesignFolder, DesignRules
+from kgcheck.protocols.protocol import FILE, StudyProtocol, read_protocol
 
 if TYPE_CHECKING:
     from kgcheck.graph.store import GraphStore
@@ -92,10 +94,27 @@ def _checked(
         if data_sets is None:
             not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
         found = [
-            check_protocol(protocol, worlds, name=name, sha256=digest, not_looked=not_looked)
+            check_protocol(
+                protocol, worlds, name=name, sha256=digest, not_looked=not_looked, design=_design(Path(name), protocol)
+            )
             for name, digest, protocol in named
         ]
     return found, tuple(dict.fromkeys(notes))
+
+
+def _design(file: Path, protocol: StudyProtocol) -> StudyProtocol | None:
+    """The protocol as the material beside its file makes it; None where that is of another, or of other rules."""
+    folder = DesignFolder(file.parent)
+    if protocol.rules != DesignRules.shipped().digest:
+        return None
+    try:
+        material = folder.read()
+    except InputError:
+        return None
+    if material is None or material.made_by != "rules":
+        return None
+    is_its_own = file.name == FILE or material.made_at == protocol.made_at
+    return design_by_rules(material) if is_its_own else None
 
 
 def score_file(

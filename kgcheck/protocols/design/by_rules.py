@@ -5,7 +5,7 @@ verified facts and ready analyses.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kgcheck.errors import UsageError
@@ -343,20 +343,25 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
             yield f"papers name {data_set.id}, of which {data_set.repository} {has} none: it is left out"
         elif not data_set.may_be_of(material.objective.species):
             yield f"{data_set.id} is of {', '.join(data_set.species)}: it is left out"
-    if not any(step.data_sets for step in steps):
-        yield "no step names a data set of a repository"
-    if not any(step.control for step in steps):
-        yield "no step has a control"
-    if not any(step.statistics for step in steps):
-        yield "no step names a statistical test"
-    for stage in DesignRules.shipped().stages:
-        if not by_stage.get(stage.name):
-            yield f"there is no step of the stage {stage.heading!r}"
+    yield from (
+        note for note, lacks in lacks_of(steps, [name for name, own in by_stage.items() if own]).items() if lacks
+    )
     methods = " ".join(step.text for n in fitting for part in material.reports[n].sections for step in part.steps)
     patterns = ((node.name, naming(node.called)) for node in distinct(material.nodes))
     unnamed = [name for name, pattern in patterns if pattern and not pattern.search(methods)]
     if methods and unnamed:
         yield f"no method of the papers names {few(unnamed, most)}"
+
+
+def lacks_of(steps: Sequence[StudyStep], stages: Container[str]) -> dict[str, bool]:
+    """Notes on what a protocol may lack, each with whether its steps and their stages do."""
+    found = {
+        "no step names a data set of a repository": not any(step.data_sets for step in steps),
+        "no step has a control": not any(step.control for step in steps),
+        "no step names a statistical test": not any(step.statistics for step in steps),
+    }
+    empty = {f"there is no step of the stage {s.heading!r}": s.name not in stages for s in DesignRules.shipped().stages}
+    return found | empty
 
 
 def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:

@@ -20,6 +20,7 @@ from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules
 from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
 from kgcheck.protocols.protocol import (
+    FILE,
     ExperimentalReport,
     Objective,
     StudyDataSet,
@@ -203,9 +204,6 @@ def _material(
         notes=tuple(dict.fromkeys(notes)),
         unavailable=tuple(dict.fromkeys(unavailable)),
     )
-
-
-FILE = "protocol.json"
 
 
 def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
