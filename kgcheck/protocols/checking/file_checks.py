@@ -104,7 +104,7 @@ def _checked(
 def _design(file: Path, protocol: StudyProtocol) -> StudyProtocol | None:
     """The protocol as the material beside its file makes it; None where that is of another, or of other rules."""
     folder = DesignFolder(file.parent)
-    if protocol.rules != DesignRules.shipped().digest:
+    if protocol.rules != DesignRules.shipped().digest or not file.is_file():
         return None
     try:
         material = folder.read()
