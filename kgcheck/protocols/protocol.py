@@ -73,6 +73,12 @@ class StudyPassage(Value):
     heading: str = ""
     quote: str = Field(min_length=1)
     retracted: bool = False
+    digest: str = Field(default="", description="of paper, place and quote, as they were taken")
+
+    @property
+    def digest_now(self) -> str:
+        """Digest of paper, place and quote as they stand here."""
+        return digest_of_things([self.paper, self.title, self.year, self.url, self.section, self.heading, self.quote])
 
 
 class StudyFact(Value):

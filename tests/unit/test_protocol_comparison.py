@@ -158,6 +158,15 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[Raw], None]]] = {
 }  # fmt: skip
 
 
+def negate_both(raw: Raw) -> None:
+    """Turn a passage and the step that quotes it."""
+    for part, field in ((raw["passages"][0], "quote"), (quoted(raw, raw["passages"][0]["quote"]), "text")):
+        part[field] = part[field].replace(" was ", " was not ", 1).replace(" were ", " were not ", 1)
+
+
+CORRUPTIONS["negated passage and step"] = ("passage_differs", negate_both)
+
+
 @pytest.fixture(scope="module")
 def study() -> StudyProtocol:
     return design_by_rules(MATERIAL)
@@ -258,7 +267,7 @@ def test_a_protocol_is_held_against_the_material_beside_it(field: str, study: St
     other = {
         "objective": OBJECTIVE.model_copy(update={"species": "Danio rerio"}),
         "notes": (*study.notes, "every paper was read"),
-        "passages": (study.passages[0].model_copy(update={"heading": "Elsewhere"}), *study.passages[1:]),
+        "passages": (study.passages[0].model_copy(update={"retracted": True}), *study.passages[1:]),
         "made_at": datetime(2026, 1, 3, tzinfo=UTC),
     }
     DesignFolder(tmp_path).begin(MATERIAL)

@@ -311,9 +311,12 @@ def _any(kind: str) -> re.Pattern[str]:
 
 
 def _passage_remarks(passages: Iterable[StudyPassage]) -> Iterator[StudyRemarked]:
-    """Papers of which passages say different things."""
+    """Passages that were changed since they were taken, and papers of which they say different things."""
     by_paper: dict[str, list[StudyPassage]] = {}
     for passage in passages:
+        if passage.digest and passage.digest != passage.digest_now:
+            note = f"{passage.id} of {passage.paper} was changed after it was taken from the paper"
+            yield remarked(StudyRemark.PASSAGE_DIFFERS, note, about=passage.id)
         by_paper.setdefault(passage.paper, []).append(passage)
     for own in by_paper.values():
         for name in ("title", "year", "url"):

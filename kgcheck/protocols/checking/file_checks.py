@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from kgcheck.context import Context, noting
 from kgcheck.errors import InputError, UnknownName, UsageError
-from kgcheck.grounding.brief import stated
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.model import Change, CheckTask, CheckType, Ref, Triple
 from kgcheck.options import Spending
@@ -105,7 +104,7 @@ def _checked(
 def _design(file: Path, protocol: StudyProtocol) -> StudyProtocol | None:
     """The protocol as the material beside its file makes it; None where that is of another, or of other rules."""
     folder = DesignFolder(file.parent)
-    if protocol.rules != DesignRules.shipped().digest:
+    if protocol.rules != DesignRules.shipped().digest or not file.is_file():
         return None
     try:
         material = folder.read()
@@ -191,6 +190,8 @@ class _Clauses:
         self._names: dict[Ref, tuple[str, ...]] = {}
 
     def objection(self, task: CheckTask, text: str, called: Mapping[Ref, Sequence[str]]) -> str:
+        from kgcheck.grounding.brief import stated
+
         ends = [ref for ref in (task.subject, task.object) if ref]
         marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
         try:

@@ -60,7 +60,7 @@ class QuotedPassages:
         report, section = taken.report, taken.section
         key = (report.paper, step.text)
         if key not in self._found:
-            self._found[key] = StudyPassage(
+            passage = StudyPassage(
                 id=f"Q{len(self._found) + 1}",
                 paper=report.paper,
                 title=report.title,
@@ -71,6 +71,7 @@ class QuotedPassages:
                 quote=step.text,
                 retracted=report.retracted,
             )
+            self._found[key] = passage.model_copy(update={"digest": passage.digest_now})
         return self._found[key]
 
     def all(self) -> tuple[StudyPassage, ...]:
