@@ -178,7 +178,13 @@ HANDED = Table(
     METADATA,
     Column("run", ForeignKey("run.id"), primary_key=True),
     Column("fingerprint", String, primary_key=True),
-    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide"),
+    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide, or could not look"),
+    Column("outcome", String, comment="before; NULL of runs that did not keep it, as with all that follows"),
+    Column("reason", String, comment="before"),
+    Column("calls", Integer, comment="of services"),
+    Column("seconds", Float),
+    Column("tokens", Integer),
+    Column("money", Float, comment="NULL also where no prices are set"),
 )
 FINDING = Table(
     "finding",

@@ -41,6 +41,8 @@ def upgrade() -> None:
     METADATA.create_all(connection)
     op.add_column("compared", Column("is_there", Boolean, nullable=False, server_default=false()))
     op.add_column("run", Column("store_id", String))
+    for name in ("outcome", "reason", "calls", "seconds", "tokens", "money"):
+        op.add_column(HANDED.name, Column(name, HANDED.c[name].type))
     # By their places, as they were known till now.
     connection.execute(update(RUN).values(store_id=RUN.c.store))
     # Of the patches that are there nobody knows whether they were made here.
