@@ -76,7 +76,12 @@ class Remark(StrEnum):
         "contradicted",
         "A citation of a reference that the list does not have",
     )
-    REFERENCE_CONFIRMED = "reference_confirmed", "citation", "supported", "The reference is as it is known elsewhere"
+    REFERENCE_CONFIRMED = (
+        "reference_confirmed",
+        "citation",
+        "supported",
+        "What could be compared of the reference is as it is known elsewhere",
+    )
     REFERENCE_NOT_FOUND = (
         "reference_not_found",
         "citation",
@@ -89,6 +94,10 @@ class Remark(StrEnum):
     TITLE_DIFFERS = "title_differs", "citation", "contradicted", "The work has another title"
     YEAR_DIFFERS = "year_differs", "citation", "contradicted", "The work is of another year"
     AUTHOR_DIFFERS = "author_differs", "citation", "contradicted", "The work has another first author"
+    JOURNAL_DIFFERS = "journal_differs", "citation", "contradicted", "The work is in another journal"
+    VOLUME_DIFFERS = "volume_differs", "citation", "contradicted", "The work is in another volume"
+    ISSUE_DIFFERS = "issue_differs", "citation", "contradicted", "The work is in another issue"
+    PAGES_DIFFER = "pages_differ", "citation", "contradicted", "The work is on other pages"
     REFERENCE_REPEATED = "reference_repeated", "citation", "not_checkable", "The same work stands in the list twice"
     REFERENCE_NOT_CITED = "reference_not_cited", "citation", "not_checkable", "Nothing in the text cites it"
 
