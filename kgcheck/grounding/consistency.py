@@ -84,8 +84,9 @@ class _OwnText:
 
     def __init__(self, manuscript: Manuscript, sentences: Sequence[Sentence]) -> None:
         self._lines = {s.number: _line(s) for s in sentences}
-        self._rows = list(_rows(manuscript))
-        self._all = [*self._lines.values(), *self._rows]
+        self._all = list(
+            {(line.section, line.text): line for line in (*self._lines.values(), *_rows(manuscript))}.values()
+        )
         counts = Counter(stem for line in self._all for stem in line.stems)
         self._rarity = {stem: math.log(1 + len(self._all) / count) for stem, count in counts.items()}
         self._wholes = [sum(self._rarity[stem] for stem in line.stems) for line in self._all]
@@ -98,12 +99,14 @@ class _OwnText:
                 self._equal[number.value, number.step].append((line, number, words))
         self._with: dict[str, list[int]] = defaultdict(list)
         for place, line in enumerate(self._all):
-            for stem in line.stems:
+            for stem in line.stems if line.numbers else ():
                 self._with[stem].append(place)
 
     def elsewhere(self, sentence: Sentence) -> Iterator[Remarked]:
         """Find another place that says the same with another number or unit."""
         line = self._lines[sentence.number]
+        if not line.numbers:
+            return
         near = self._near(line)
         found = [
             _number_differs(sentence, number, *other)
@@ -177,7 +180,11 @@ class _OwnText:
         """Numbers that another place has of the same things in another unit."""
         for number, about in zip(line.numbers, line.about, strict=True):
             kind = _kind(number.unit)
-            equal = [place for place in self._equal[number.value, number.step] if place[0] is not line] if kind else []
+            equal = (
+                [place for place in self._equal[number.value, number.step] if place[0].text != line.text]
+                if kind
+                else []
+            )
             if any(n.unit == number.unit for _, n, _ in equal):
                 continue
             for other, n, words in equal:
