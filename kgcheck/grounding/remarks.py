@@ -60,6 +60,12 @@ class Remark(StrEnum):
     VALUE_VERIFIED = "value_verified", "graph", "verified", "The graph has this value, and a source confirms it"
     VALUE_DIFFERS = "value_differs", "graph", "contradicted", "The graph and its source have another value"
     SYMBOL_OUTDATED = "symbol_outdated", "graph", "unsupported", "A former symbol: the gene has another one now"
+    SYMBOL_MISSPELT = (
+        "symbol_misspelt",
+        "graph",
+        "unsupported",
+        "A symbol that stands once, and like another one of the text",
+    )
     ID_OUTDATED = "id_outdated", "graph", "unsupported", "A former identifier or term"
 
     PAPERS_SUPPORT = "papers_support", "papers", "supported", "Papers say so"
@@ -76,7 +82,12 @@ class Remark(StrEnum):
         "contradicted",
         "A citation of a reference that the list does not have",
     )
-    REFERENCE_CONFIRMED = "reference_confirmed", "citation", "supported", "The reference is as it is known elsewhere"
+    REFERENCE_CONFIRMED = (
+        "reference_confirmed",
+        "citation",
+        "supported",
+        "What could be compared of the reference is as it is known elsewhere",
+    )
     REFERENCE_NOT_FOUND = (
         "reference_not_found",
         "citation",
@@ -89,6 +100,10 @@ class Remark(StrEnum):
     TITLE_DIFFERS = "title_differs", "citation", "contradicted", "The work has another title"
     YEAR_DIFFERS = "year_differs", "citation", "contradicted", "The work is of another year"
     AUTHOR_DIFFERS = "author_differs", "citation", "contradicted", "The work has another first author"
+    JOURNAL_DIFFERS = "journal_differs", "citation", "contradicted", "The work is in another journal"
+    VOLUME_DIFFERS = "volume_differs", "citation", "contradicted", "The work is in another volume"
+    ISSUE_DIFFERS = "issue_differs", "citation", "contradicted", "The work is in another issue"
+    PAGES_DIFFER = "pages_differ", "citation", "contradicted", "The work is on other pages"
     REFERENCE_REPEATED = "reference_repeated", "citation", "not_checkable", "The same work stands in the list twice"
     REFERENCE_NOT_CITED = "reference_not_cited", "citation", "not_checkable", "Nothing in the text cites it"
 
@@ -104,6 +119,25 @@ class Remark(StrEnum):
         "number",
         "unsupported",
         "No result is this number, or the rest of the text lacks it",
+    )
+    STATED_OTHERWISE = (
+        "stated_otherwise",
+        "number",
+        "unsupported",
+        "Another place of the text has another number of the same",
+    )
+    UNIT_DIFFERS = (
+        "unit_differs",
+        "number",
+        "unsupported",
+        "It has another unit elsewhere in the text, or one that does not measure it",
+    )
+    DIRECTION_DIFFERS = "direction_differs", "number", "unsupported", "The text's own numbers say the opposite"
+    SIGNIFICANCE_DIFFERS = (
+        "significance_differs",
+        "number",
+        "unsupported",
+        "It is called significant, or denied, against the probability beside it",
     )
 
 

@@ -31,7 +31,7 @@ from kgcheck.literature.xml_records import xml_records
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
-from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, pmid_id
+from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, last_page, pmid_id
 from kgcheck.providers.pubmed import work_of_article
 from kgcheck.reference.build import file_date, refuse_out, sha256_of, undated_release
 from kgcheck.reference.writer import recency
@@ -72,7 +72,8 @@ def read_works(path: Path) -> Iterator[ReadWork]:
 
 def _cleaned(fields: WorkFields) -> WorkFields | Rejected | None:
     """A record that can be found again; None for an entry of a list that names nothing."""
-    texts = (*fields.titles, fields.journal, fields.author, fields.volume, fields.page, fields.key, *fields.ids)
+    texts = (*fields.titles, fields.journal, fields.author, fields.volume, fields.issue, fields.page, fields.last_page)
+    texts += (fields.key, *fields.ids)
     if any(len(text) > _LONGEST for text in texts):
         detail = f"a title, name or id has over {_LONGEST:,} characters"
         return Rejected(reason="too_long", detail=detail, record=fields.key[:200])
@@ -124,7 +125,9 @@ def _works_of_article(article: Any) -> list[WorkFields | Rejected]:
         journal=journal_of(article),
         author=_first_author(meta),
         volume=text_of(meta.find("volume")),
+        issue=text_of(meta.find("issue")),
         page=first_page(text_of(meta.find("fpage")) or text_of(meta.find("elocation-id"))),
+        last_page=last_page(f"{text_of(meta.find('fpage'))}-{text_of(meta.find('lpage'))}"),
         retracted=any(n.of in ids for n in notices),
         notices=tuple(n.notice for n in notices if n.of in ids and n.notice),
         retracts=tuple(n.of for n in notices if n.of not in ids),
@@ -148,20 +151,17 @@ def _first_author(meta: Any) -> str:
 
 def _listed(citing: str, element: Any) -> WorkFields:
     entry = reference_of(str(element.get("id")), element)
-
-    def first(*tags: str) -> str:
-        return next((text for tag in tags for found in element.iter(tag) if (text := text_of(found))), "")
-
-    journal = first("source")
     return WorkFields(
         key=f"{citing}#{entry.key}",
         ids=tuple(i for name in ids_of_reference(entry) for i in (*doi_id(name[4:]), *pmid_id(name[5:])) if i == name),
         titles=(entry.title,) if entry.title else (),
         years=(entry.year,) if entry.year else (),
-        journal=journal if journal != entry.title else "",
+        journal=entry.journal,
         author=entry.authors[0] if entry.authors else "",
-        volume=first("volume"),
-        page=first_page(first("fpage", "elocation-id")),
+        volume=entry.volume,
+        issue=entry.issue,
+        page=entry.page,
+        last_page=entry.last_page,
         listed=True,
     )
 
@@ -202,7 +202,7 @@ def _items(path: Path) -> Iterator[tuple[str, dict[str, Any] | Rejected]]:
     return numbered(path, items)
 
 
-FORMAT = "1"
+FORMAT = "2"
 KIND = "bibliography"
 SOURCES = ("pubmed", "jats", "openalex", "crossref", "retractions")
 
@@ -217,7 +217,7 @@ CREATE TABLE work (number BIGINT, retracted BOOLEAN);
 CREATE TABLE name (id VARCHAR, work BIGINT);
 CREATE TABLE statement (
     work BIGINT, release_id INTEGER, stated_by VARCHAR, record VARCHAR, url VARCHAR, titles VARCHAR[], years INTEGER[],
-    journal VARCHAR, author VARCHAR, volume VARCHAR, page VARCHAR);
+    journal VARCHAR, author VARCHAR, volume VARCHAR, issue VARCHAR, page VARCHAR, last_page VARCHAR);
 CREATE TABLE lookup (key UBIGINT, work BIGINT);
 CREATE TABLE notice (work BIGINT, notice VARCHAR, release_id INTEGER);
 CREATE TABLE cites (work BIGINT, cited VARCHAR);
@@ -230,7 +230,7 @@ _ENTRY = pa.schema(
         **dict.fromkeys(("stated_by", "record", "url"), pa.string()),
         "titles": pa.list_(pa.string()),
         "years": pa.list_(pa.int32()),
-        **dict.fromkeys(("journal", "author", "volume", "page"), pa.string()),
+        **dict.fromkeys(("journal", "author", "volume", "issue", "page", "last_page"), pa.string()),
         "retracted": pa.bool_(),
         "alike": pa.uint64(),
         "keys": pa.list_(pa.uint64()),
@@ -460,7 +460,8 @@ _JOINING_LISTS = (
 _FINISHING = (
     """
     INSERT INTO statement
-    SELECT DISTINCT work, release_id, stated_by, record, url, titles, years, journal, author, volume, page
+    SELECT DISTINCT work, release_id, stated_by, record, url, titles, years, journal, author, volume, issue, page,
+        last_page
     FROM entry JOIN label USING (entry) ORDER BY work, stated_by, release_id
     """,
     # Ids of a list that names a work by another id are not the work's: they may be wrong.

@@ -34,7 +34,8 @@ _OWNERS = {"doi": ("crossref",), "pmid": ("pubmed",)}
 """Sources that would have every work with an id of a kind, where their files are complete."""
 
 
-_STATED = ("stated_by", "record", "url", "titles", "years", "journal", "author", "volume", "page")
+_STATED = ("stated_by", "record", "url", "titles", "years", "journal", "author", "volume", "issue", "page",
+    "last_page")  # fmt: skip
 
 
 class _FileRelease(NamedTuple):
@@ -183,7 +184,22 @@ class Bibliography(Closing):
         owners = _OWNERS[name.partition(":")[0]]
         complete = [r for r in self._releases.values() if r.source in owners and r.complete]
         newest = max(complete, key=lambda r: r.recency, default=None)
+        if newest and not self._issues(newest, name):
+            return None
         return newest and silent(newest.source, newest.release, newest.retrieved_at, name, complete=True)
+
+    def _issues(self, release: _FileRelease, name: str) -> bool:
+        """Tell whether ids that begin like one are of a source: a DOI of another agency is not for it to deny."""
+        prefix = f"{name.partition('/')[0]}/" if name.startswith("doi:") else "pmid:"
+        return bool(
+            self._rows(
+                """
+                SELECT 1 FROM bib.name JOIN bib.statement USING (work) JOIN bib.release AS r ON r.id = release_id
+                WHERE starts_with(name.id, ?) AND stated_by = 'record' AND source = ? LIMIT 1
+                """,
+                [prefix, release.source],
+            )
+        )
 
     def _looked(self, reference: CitedWork) -> tuple[Evidence, ...]:
         record = ", ".join(ids_of_reference(reference)) or reference.title or reference.text

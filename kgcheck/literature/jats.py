@@ -22,6 +22,7 @@ from kgcheck.literature.papers import (
     kind_of,
 )
 from kgcheck.literature.xml_records import xml_records
+from kgcheck.providers.paper_service import first_page, last_page
 
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -108,20 +109,56 @@ def reference_of(key: str, element: Any) -> CitedWork:
         for name in citation.iter()
         if name.tag in ("name", "string-name") and name.find("surname") is not None
     ]
-    ids = {str(i.get("pub-id-type")): text_of(i) for i in citation.iter("pub-id")}
+    ids = {str(i.get("pub-id-type")): text_of(i) for i in citation.iter() if i.tag in ("object-id", "pub-id")}
     links = [str(link.get(_LINK) or "") for link in citation.iter("ext-link")]
     dois = [m[0] for text in (ids.get("doi", ""), *links, *_comments(citation)) if (m := _DOI.search(text))]
     pmid = ids.get("pmid", "")
-    return CitedWork(
+    title, source = text_of(citation.find("article-title")), text_of(citation.find(".//source"))
+    volume, issue, first, last, number = (
+        text_of(citation.find(f".//{tag}")) for tag in ("volume", "issue", "fpage", "lpage", "elocation-id")
+    )
+    work = CitedWork(
         key=key,
         label=text_of(element.find("label")).strip("[]. "),
         doi=dois[0].rstrip(".,;)").lower() if dois else "",
         pmid=pmid if pmid.isascii() and pmid.isdigit() else "",
         year=int(year[0]) if year else None,
-        title=text_of(citation.find("article-title")) or text_of(citation.find("source")),
+        title=title or source,
         authors=tuple(names),
-        text=text_of(citation)[:2000],
+        journal=source if title else "",
+        volume=volume,
+        issue=issue,
+        page=first_page(first or number),
+        last_page=last_page(f"{first}-{last}"),
     )
+    return work.model_copy(update={"text": _entry_text(citation, work)[:2000]})
+
+
+_OTHER_PARTS = ("publisher-name", "publisher-loc", "comment")
+"""Parts of an entry that are no field of a work."""
+
+
+def _entry_text(citation: Any, work: CitedWork) -> str:
+    """The text of an entry; where its parts are only marked up, they are put together as one writes them."""
+    if citation.tag == "mixed-citation":
+        for surname in citation.iter("surname"):
+            surname.tail = surname.tail or " "
+        return text_of(citation)
+    groups = [text_of(group) for group in citation.iter("collab")]
+    pages = "-".join(filter(None, (work.page, work.last_page)))
+    place = f"{work.volume}{f'({work.issue})' if work.issue else ''}{f': {pages}' if pages else ''}"
+    others = [text_of(part) for part in citation.iter() if part.tag in _OTHER_PARTS]
+    parts = [
+        ", ".join([*work.authors, *groups]) + (f" ({work.year})" if work.year else ""),
+        work.title,
+        f"{work.journal} {place}".strip(),
+        *others,
+        f"doi:{work.doi}" if work.doi else "",
+        f"PMID: {work.pmid}" if work.pmid else "",
+    ]
+    text = " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in map(clean, parts) if part)
+    # What is marked up in no way that is known stands as it is.
+    return text if work.title or work.journal else text_of(citation)
 
 
 Mark = tuple[int, int, tuple[str, ...]]

@@ -61,6 +61,11 @@ class CitedWork(Value):
     year: int | None = None
     title: str = ""
     authors: tuple[str, ...] = ()
+    journal: str = ""
+    volume: str = ""
+    issue: str = ""
+    page: str = Field(default="", description="the first one, or the number of the article")
+    last_page: str = Field(default="", description="in full: 350 of 345-50")
     text: str = ""
 
 

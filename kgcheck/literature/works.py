@@ -31,7 +31,9 @@ class WorkStatement(Value):
     journal: str = ""
     author: str = Field(default="", description="the first one, surname first")
     volume: str = ""
+    issue: str = ""
     page: str = Field(default="", description="the first one, or the number of the article")
+    last_page: str = ""
 
     @property
     def place(self) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from kgcheck.providers.paper_service import (
     doi_id,
     first_page,
     formed,
+    last_page,
     parsed,
     pmid_id,
     stray_answer,
@@ -68,6 +69,7 @@ class _CrossrefWork(WireRecord):
     journals: list[str] = Field(alias="container-title", default=[])
     authors: list[_CrossrefName] = Field(alias="author", default=[])
     volume: str | None = ""
+    issue: str | None = ""
     page: str | None = ""
     number: str | None = Field(alias="article-number", default="")
     pmid: str | None = Field(alias="PMID", default=None)
@@ -177,7 +179,9 @@ def work_of(work: dict[str, Any]) -> WorkFields:
         journal=next(iter(found.journals), ""),
         author=" ".join(filter(None, (first.family, first.given))) or first.name or "",
         volume=found.volume or "",
+        issue=found.issue or "",
         page=first_page(found.page or found.number),
+        last_page=last_page(found.page),
         retracted=bool(gone),
         notices=tuple(i for doi in gone for i in doi_id(doi)),
         retracts=tuple(i for u in found.updates if u.type == "retraction" for i in doi_id(u.doi)),

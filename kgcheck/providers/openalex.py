@@ -24,6 +24,7 @@ from kgcheck.providers.paper_service import (
     family_first,
     first_page,
     formed,
+    last_page,
     lots,
     parsed,
     pmc_id,
@@ -71,7 +72,9 @@ class _AlexAuthorship(WireRecord):
 
 class _AlexPlace(WireRecord):
     volume: str | None = ""
+    issue: str | None = ""
     first_page: str | None = ""
+    last_page: str | None = ""
 
 
 class _AlexWork(WireRecord):
@@ -203,7 +206,9 @@ def work_fields(work: dict[str, Any]) -> WorkFields:
         journal=record.journal,
         author=family_first(author),
         volume=place.volume or "",
+        issue=place.issue or "",
         page=first_page(place.first_page),
+        last_page=last_page(f"{place.first_page or ''}-{place.last_page or ''}"),
         retracted=record.retracted,
         cites=record.references,
         url=found.id,

@@ -59,7 +59,9 @@ class WorkFields(NamedTuple):
     journal: str = ""
     author: str = ""
     volume: str = ""
+    issue: str = ""
     page: str = ""
+    last_page: str = ""
     retracted: bool = False
     notices: tuple[str, ...] = ()
     retracts: tuple[str, ...] = ()
@@ -180,7 +182,24 @@ def year_in(text: str | int | None) -> tuple[int, ...]:
 
 def first_page(pages: str | None) -> str:
     """The first of some pages, as in ``799-845`` or ``e33693``."""
-    return re.split(r"[-\u2010-\u2015,;\s]", (pages or "").strip(), maxsplit=1)[0][:40].casefold()
+    return _PAGE_END.split((pages or "").strip(), maxsplit=1)[0][:40].casefold()
+
+
+def last_page(pages: str | None) -> str:
+    """The last of some pages in full; empty where only one is stated.
+
+    >>> last_page("345-50"), last_page("S12\u2013S19"), last_page("e33693")
+    ('350', 's19', '')
+    """
+    parts = [part for part in _PAGE_END.split((pages or "").strip().casefold()) if part]
+    if len(parts) < _ENDS or not all(part[-1].isdigit() for part in parts[:_ENDS]):
+        return ""
+    first, last = parts[:_ENDS]
+    return last[:40] if len(last) >= len(first) or not last.isdigit() else first[: len(first) - len(last)] + last
+
+
+_ENDS = 2
+_PAGE_END = re.compile(r"[-\u2010-\u2015\u2212,;\s]+")
 
 
 def open_licence(licence: str) -> bool:

@@ -21,6 +21,7 @@ from kgcheck.providers.paper_service import (
     doi_id,
     first_page,
     formed,
+    last_page,
     lots,
     parsed,
     pmc_id,
@@ -169,6 +170,7 @@ def work_of_article(element: Any) -> WorkFields | None:
     linked: dict[str, list[str]] = {}
     for link in element.findall("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
         linked.setdefault(str(link.get("RefType")), []).extend(pmid_id(link.findtext("PMID")))
+    pages = article.findtext("Pagination/MedlinePgn") or article.findtext("Pagination/StartPage")
     return WorkFields(
         key=fields.key,
         ids=fields.ids,
@@ -177,7 +179,9 @@ def work_of_article(element: Any) -> WorkFields | None:
         journal=fields.journal,
         author=own or (first.findtext("CollectiveName") or "" if first is not None else ""),
         volume=article.findtext("Journal/JournalIssue/Volume") or "",
-        page=first_page(article.findtext("Pagination/MedlinePgn") or article.findtext("Pagination/StartPage")),
+        issue=article.findtext("Journal/JournalIssue/Issue") or "",
+        page=first_page(pages),
+        last_page=last_page(pages),
         retracted=fields.retracted or "Retracted Publication" in fields.types,
         notices=tuple(linked.get("RetractionIn", ())),
         retracts=tuple(linked.get("RetractionOf", ())),

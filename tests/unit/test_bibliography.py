@@ -143,6 +143,21 @@ def test_only_a_complete_source_says_that_an_id_does_not_exist(make: Make) -> No
         assert find(every, doi="10.5555/q").absent == ()
 
 
+def test_crossref_denies_no_doi_of_another_agency(make: Make) -> None:
+    _, every = make({"c.jsonl": json.dumps(crossref_work("10.5555/c"))}, complete=["crossref"])
+    with every:
+        (absent,) = find(every, doi="10.5555/none").absent
+        assert (absent.source, absent.record) == ("crossref", "doi:10.5555/none")
+        assert find(every, doi="10.5281/zenodo.7").absent == ()
+
+
+def test_issue_and_pages_are_read_back(make: Make) -> None:
+    _, bibliography = make({"c.jsonl": json.dumps(crossref_work("10.5555/c", issue="3", page="588-602"))})
+    with bibliography:
+        (stated,) = one(bibliography, doi="10.5555/c").statements
+        assert (stated.issue, stated.page, stated.last_page) == ("3", "588", "602")
+
+
 def test_what_cannot_be_read_goes_to_the_quarantine(make: Make) -> None:
     built, bibliography = make(
         {

@@ -16,7 +16,7 @@ from kgcheck.choices import SECTIONS, SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Rejected
 from kgcheck.literature.formats import choose_recipe, read_documents
-from kgcheck.literature.jats import read_jats
+from kgcheck.literature.jats import articles, read_jats, references_of
 from kgcheck.literature.papers import CitedWork, Notice, WholePaper, kind_of, parts_of
 from tests.support.jats import article, related
 
@@ -421,3 +421,17 @@ def test_ranges_of_every_paper(shared_data: Path) -> None:
         assert found == wanted, name
         ranges += sum(found.values())
     assert ranges > 100
+
+
+def test_an_entry_that_is_only_marked_up_keeps_its_fields_and_reads_as_one_writes_it(tmp_path: Path) -> None:
+    name = "<name><surname>van Doe</surname><given-names>JE</given-names></name>"
+    entry = f"""<ref id="r1"><element-citation><person-group>{name}{name.replace("Doe", "Roe")}</person-group>
+      <year>2001</year><article-title>On kinases</article-title><source>J Cell Sci</source><volume>12</volume>
+      <issue>3</issue><fpage>345</fpage><lpage>50</lpage></element-citation></ref>"""
+    path = tmp_path / "paper.xml"
+    path.write_text(f"<article><back><ref-list>{entry}</ref-list></back></article>", encoding="utf-8")
+
+    (work,) = references_of(next(articles(path)))
+
+    assert (work.journal, work.volume, work.issue, work.page, work.last_page) == ("J Cell Sci", "12", "3", "345", "350")
+    assert work.text == "van Doe JE, van Roe JE (2001). On kinases. J Cell Sci 12(3): 345-350."

@@ -118,3 +118,20 @@ def test_long_lists_take_no_longer_than_they_are(piece: str) -> None:
     text = piece * (100_000 // len(piece))
 
     assert spent(lambda: cited_works([*split_entries(text.split("\n")), Entry(text)])) < 5
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("J Cell Sci. 2001;12(3):345-50.", ("J Cell Sci", "12", "3", "345", "350")),
+        ("J Cell Sci 12: 345\u2013350. doi: 10.5555/x", ("J Cell Sci", "12", "", "345", "350")),
+        ("Journal of Cell Science, 12(3), 345-350.", ("Journal of Cell Science", "12", "3", "345", "350")),
+        ("PLoS One 7: e1002145.", ("PLoS One", "7", "", "e1002145", "")),
+        ("In: Roe R, editor. Kinases of yeast 33: 1-47.", ("", "", "", "", "")),
+        ("Available from the authors.", ("", "", "", "", "")),
+    ],
+)
+def test_where_an_entry_is_printed_is_read_in_its_usual_forms(printed: str, expected: tuple[str, ...]) -> None:
+    (work,) = cited_works([Entry(f"Doe J, Roe R (2001) How kinase A binds kinase B in yeast. {printed}")])
+
+    assert (work.journal, work.volume, work.issue, work.page, work.last_page) == expected

@@ -17,6 +17,7 @@ from kgcheck.grounding.citations.references import (
     same_author,
 )
 from kgcheck.grounding.remarks import Remark, SentenceState
+from kgcheck.literature.journals import same_journal
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import title_words
 from kgcheck.literature.works import Work, WorksFound, WorkStatement, silent
@@ -279,3 +280,72 @@ def test_a_retracted_work_is_named_with_its_notice() -> None:
     judged = judge(reference(), (gone,))
     assert kinds(judged) == ["reference_confirmed", "reference_retracted"]
     assert judged.remarks[1].found == "doi:10.5555/n"
+
+
+PRINTED = {"journal": "Journal of Cell Science", "issue": "3", "last_page": "602"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"journal": "Nature"}, Remark.JOURNAL_DIFFERS),
+        ({"volume": "34"}, Remark.VOLUME_DIFFERS),
+        ({"issue": "4"}, Remark.ISSUE_DIFFERS),
+        ({"page": "589", "last_page": ""}, Remark.PAGES_DIFFER),
+        ({"last_page": "609"}, Remark.PAGES_DIFFER),
+    ],
+)
+@pytest.mark.parametrize("known", ["by_id", "similar"])
+def test_each_field_of_print_that_differs_has_its_remark(changed: dict[str, str], expected: Remark, known: str) -> None:
+    stated = {"journal": "J. Cell Sci.", "volume": "33", "issue": "3", "page": "588", "last_page": "602"}
+    entry = reference(**({} if known == "by_id" else {"doi": ""}), **stated | changed)
+
+    (remark,) = judge(entry, **{known: (work(**PRINTED),)}).remarks  # type: ignore[arg-type]
+
+    assert (remark.remark, remark.state) == (expected, SentenceState.CONTRADICTED)
+    assert remark.stated in changed.values()
+    assert remark.stated in remark.note
+
+
+def test_what_a_confirmed_reference_was_compared_by_is_said() -> None:
+    (remark,) = judge(reference(journal="J Cell Sci", volume="33", page="588"), (work(**PRINTED),)).remarks  # type: ignore[arg-type]
+
+    assert remark.note == "title, first author, year, journal, volume, first page agree with its sources"
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"volume": "33(2)", "page": "588"},
+        {"page": "e1002"},  # the number of the article, and not its page in print
+        {"volume": "XXXIII"},
+        {"journal": "Journal of Cell Science (Cambridge, England)"},
+    ],
+)
+def test_what_is_written_otherwise_or_of_another_kind_differs_in_nothing(stated: dict[str, str]) -> None:
+    (remark,) = judge(reference(**stated), (work(**PRINTED),)).remarks  # type: ignore[arg-type]
+
+    assert remark.remark is Remark.REFERENCE_CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Proc. Natl. Acad. Sci. U.S.A.", "Proceedings of the National Academy of Sciences of the United States", True),
+        ("PNAS", "Proc Natl Acad Sci U S A", True),
+        ("N Engl J Med", "The New England Journal of Medicine", True),
+        ("BBA", "Biochimica et Biophysica Acta", True),
+        ("PLoSONE", "PLOS One", True),
+        ("J Neurosci", "The Journal of neuroscience : the official journal of its society", True),
+        ("Acta Crystallogr D Biol Crystallogr", "Acta Crystallographica Section D: Biological Crystallography", True),
+        ("Philos Trans R Soc B", "Philos Trans R Soc Lond B Biol Sci", None),
+        ("Nature", "Nature Genetics", False),
+        ("J Immunol", "European Journal of Immunology", False),
+        ("J Biol Chem", "J Biochem", False),
+        ("BMJ", "BMC Biology", False),
+        ("", "Nature", None),
+    ],
+)
+def test_journals_are_compared_as_they_are_abbreviated(one: str, other: str, same: bool | None) -> None:
+    assert same_journal(one, other) is same
+    assert same_journal(other, one) is same

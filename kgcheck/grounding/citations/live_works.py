@@ -106,7 +106,9 @@ class LiveWorks:
             journal=clean(fields.journal),
             author=clean(fields.author),
             volume=fields.volume,
+            issue=fields.issue,
             page=fields.page,
+            last_page=fields.last_page,
         )
         return Work(ids=fields.ids, statements=(statement,), retracted=fields.retracted, notices=fields.notices)
 

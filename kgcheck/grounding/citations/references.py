@@ -6,7 +6,7 @@ another is not enough: series and replies differ in one word, and are works of o
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kgcheck.errors import MissingExtra
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.literature.bibliography_reader import places_in
+from kgcheck.literature.journals import same_journal
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
 from kgcheck.literature.works import Work, WorksFound, ids_of_reference
@@ -244,8 +245,8 @@ def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> Judged
     if work.retracted:
         remarks.append(_retracted(reference, work, "the work"))
     if not [r for r in remarks if r.remark is not Remark.REFERENCE_RETRACTED]:
-        listed = "other reference lists state it so; no record was found"
-        note = "it is as its sources state it" if work.recorded else listed
+        agreed = f"{_compared(reference, work)} agree with {'its sources' if work.recorded else 'other lists'}"
+        note = agreed if work.recorded else f"{agreed}; no record was found"
         evidence = _evidence(work, Stance.SUPPORTS)
         remarks.insert(0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, evidence=evidence))
     return JudgedReference(work, tuple(remarks))
@@ -333,6 +334,65 @@ def _differences(reference: CitedWork, match: _Match) -> Iterator[Remarked]:
         )  # fmt: skip
     if match.year is False and reference.year:
         yield _year_differs(reference, work)
+    yield from _printed_differs(reference, work)
+
+
+class _Printed(NamedTuple):
+    """A field that tells where a work is printed, how two values of it compare, and its remark."""
+
+    name: str
+    words: str
+    remark: Remark
+    agree: Callable[[str, str], bool | None]
+
+
+def _same_number(stated: str, found: str) -> bool | None:
+    """Compare volumes, issues or pages; None where they are of two kinds, as a page and the number of an article."""
+    mine, theirs = (_COUNTED.findall(text.casefold()) for text in (stated, found))
+    if not mine or not theirs or bool(mine[0][0]) != bool(theirs[0][0]) or len(mine) != len(theirs):
+        return True if stated.casefold() == found.casefold() else None
+    return [(a, int(n)) for a, n in mine] == [(a, int(n)) for a, n in theirs]
+
+
+_COUNTED = re.compile(r"([a-z]*)(\d{1,12})")
+_PRINTED = (
+    _Printed("journal", "journal", Remark.JOURNAL_DIFFERS, same_journal),
+    _Printed("volume", "volume", Remark.VOLUME_DIFFERS, _same_number),
+    _Printed("issue", "issue", Remark.ISSUE_DIFFERS, _same_number),
+    _Printed("page", "first page", Remark.PAGES_DIFFER, _same_number),
+    _Printed("last_page", "last page", Remark.PAGES_DIFFER, _same_number),
+)
+
+
+def _printed(reference: CitedWork, work: Work) -> Iterator[tuple[_Printed, bool, str]]:
+    """The fields of print that both sides state and that can be compared: if they agree, and what the work has."""
+    for field in _PRINTED:
+        stated = getattr(reference, field.name)
+        found = tuple(dict.fromkeys(v for s in work.speaking if (v := getattr(s, field.name))))
+        agree = [field.agree(stated, value) for value in found] if stated else []
+        if any(agree) or (agree and None not in agree):
+            yield field, any(agree), ", ".join(found)
+
+
+def _compared(reference: CitedWork, work: Work) -> str:
+    match = _match(reference, work, set(places_in(reference)), by_id=False)
+    known = (("title", match.title), ("first author", match.author), ("year", match.year))
+    names = [name for name, compared in known if compared is not None]
+    names += [field.words for field, _, _ in _printed(reference, work)]
+    return ", ".join(names) if names else "the id"
+
+
+def _printed_differs(reference: CitedWork, work: Work) -> Iterator[Remarked]:
+    wrong: set[Remark] = set()
+    for field, agrees, found in _printed(reference, work):
+        if agrees or field.remark in wrong:
+            continue
+        wrong.add(field.remark)
+        stated = getattr(reference, field.name)
+        yield _remark(
+            field.remark, reference, f"the {field.words} is {stated!r} here and {found!r} there",
+            stated=stated, found=found, state=_state(work), evidence=_evidence(work),
+        )  # fmt: skip
 
 
 def _title_differs(reference: CitedWork, match: _Match, *, weak: bool) -> Remarked:
@@ -423,7 +483,8 @@ def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Re
 
 def listed_by_sources(reference: CitedWork) -> bool:
     """Tell whether sources of papers would list a work: it has an id, or a volume and page of a journal."""
-    return bool(ids_of_reference(reference) or _IN_A_JOURNAL.search(reference.text))
+    printed = reference.volume and reference.page
+    return bool(ids_of_reference(reference) or printed or _IN_A_JOURNAL.search(reference.text))
 
 
 def _state(work: Work) -> SentenceState:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from kgcheck.literature.documents import clean
 from kgcheck.literature.papers import CitedWork
+from kgcheck.providers.paper_service import first_page, last_page
 
 _CUT = re.compile(r"[^\W\d_][-\u00ad]$")
 _BROKEN = re.compile(r"(?:https?://|doi:|\b10\.\d{4,9}/)\S*[/.]$")
@@ -122,16 +123,50 @@ def _work(entry: Entry, number: int) -> CitedWork:
     pmid = _PMID.search(text)
     plain = _ADDRESS.sub(" ", text)
     authors, rest = _authors(plain)
+    title = _title(rest) if authors else ""
     return CitedWork(
         key=entry.key or entry.label or str(number),
         label=entry.label,
         doi=_trimmed(doi[0]) if doi else "",
         pmid=pmid[1] if pmid else "",
         year=_year(plain),
-        title=_title(rest) if authors else "",
+        title=title,
         authors=authors,
+        **(_printed(plain.partition(title)[2]) if title else {}),
         text=text[:2000],
     )
+
+
+_PRINTED = re.compile(
+    r"""[\s.,?!"'\u201d]*(?:In:\s)?(?P<journal>[^\W\d_][^\d;]{1,120}?)[\s.,;]*
+    (?:\(?(?:1[6-9]|20)\d\d(?:\s[A-Z][a-z]{2}(?:\s\d{1,2})?)?\)?[\s.,;:]+)?          # year
+    (?:vol(?:ume)?\.?\s?)?(?P<volume>[A-Za-z]?\d{1,4})
+    (?:\s?\((?P<issue>[\w\s./\u2013-]{1,20})\)|,?\s(?:no|issue)\.?\s?(?P<number>\d{1,4}))?
+    \s?[:,]\s?(?:(?:pp?\.?|pages)\s?)?
+    (?P<pages>[A-Za-z]{0,5}\d{1,8}[A-Za-z]?(?:\s?[-\u2010-\u2015\u2212]{1,2}\s?[A-Za-z]{0,5}\d{1,8}[A-Za-z]?)?)(?![\w/])""",
+    re.VERBOSE,
+)
+
+_NO_JOURNAL = re.compile(r"[?!]\W*\s\w|\bIn:|\b[Ee]d(?:itor)?s?\b\.?(?=[,\s)])|\bvolume\b")
+
+
+def _printed(text: str) -> dict[str, str]:
+    """Journal, volume, issue and pages, from what stands behind a title; nothing where that is of no usual form.
+
+    >>> _printed(". J Cell Sci. 2001;12(3):345-50.")
+    {'journal': 'J Cell Sci', 'volume': '12', 'issue': '3', 'page': '345', 'last_page': '350'}
+    """
+    found = _PRINTED.match(text)
+    # Of a part of a book, and where the title went on, what stands before the numbers is no journal.
+    if not found or not found["journal"][:1].isupper() or _NO_JOURNAL.search(text[: found.end("journal")]):
+        return {}
+    return {
+        "journal": found["journal"].strip(" .,"),
+        "volume": found["volume"],
+        "issue": (found["issue"] or found["number"] or "").strip(),
+        "page": first_page(found["pages"]),
+        "last_page": last_page(found["pages"]),
+    }
 
 
 def _trimmed(doi: str) -> str:
@@ -234,9 +269,10 @@ def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
             ", ".join(authors),
             f"({year})" if year else "",
             title,
-            _field(item, "container-title"),
-            _field(item, "volume"),
+            journal := _field(item, "container-title"),
+            volume := _field(item, "volume"),
         )
+        pages = _field(item, "page") or _field(item, "number")
         yield CitedWork(
             key=key,
             doi=_trimmed(doi[0]) if doi else "",
@@ -244,6 +280,11 @@ def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
             year=year,
             title=title,
             authors=authors,
+            journal=journal,
+            volume=volume,
+            issue=_field(item, "issue"),
+            page=first_page(pages),
+            last_page=last_page(pages),
             text=". ".join(filter(None, (*parts, doi[0] if doi else "")))[:2000],
         )
 
