@@ -18,7 +18,7 @@ from kgcheck.providers.http import Http
 from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.download import fetch_references
 from kgcheck.settings import Settings
-from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
+from tests.support.facts import SCHEMA, SETTINGS, triple, verdicts_on
 
 Row = tuple[object, ...]
 
@@ -365,7 +365,6 @@ def test_verdicts_that_rest_on_them(snapshot: Path) -> None:
         (triple("Protein P10002", "CURATED_INTERACTS_WITH", "Protein P10001"), "supported", "confirmed"),
         (triple("Protein P10003", "CURATED_INTERACTS_WITH", "Protein P10001"), "refuted", "edge_negated"),
         (triple("Protein P10002", "CURATED_INTERACTS_WITH", "Protein P10003"), "unavailable", "reference_missing"),
-        (existence("Pathway SMP9000001"), "supported", "confirmed"),
     ]
     judged = verdicts_on(snapshot, [task for task, *_ in told])
 
