@@ -20,6 +20,7 @@ from kgcheck.grounding.citations.check import (
     hallucination_penalty,
 )
 from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
+from kgcheck.grounding.consistency import check_consistency
 from kgcheck.grounding.facts.check import FactCheck
 from kgcheck.grounding.facts.statements import ModelReader
 from kgcheck.grounding.manuscript import Manuscript
@@ -158,6 +159,13 @@ class Grounded(Value):
         return {"state": state_of(remarks).value, "remarks": [r.as_row() for r in remarks]}
 
 
+def _of_numbers(manuscript: Manuscript, results: Results | None) -> list[Remarked]:
+    """Numbers against results, and the text against itself where nothing is known of a number."""
+    found = check_numbers(manuscript, results)
+    known = {(r.sentence, r.start) for r in found}
+    return [*found, *(r for r in check_consistency(manuscript) if (r.sentence, r.start) not in known)]
+
+
 def ground(
     manuscript: Manuscript,
     checks: Sequence[SentenceCheck],
@@ -170,7 +178,7 @@ def ground(
     every: list[SentenceCheck] = [
         *checks,
         lambda text: check_citations(text, works),
-        lambda text: check_numbers(text, results),
+        lambda text: _of_numbers(text, results),
     ]
     remarks: list[Remarked] = []
     with (progress or NoProgress()).step(f"grounding {manuscript.name}", len(every)) as step:
@@ -244,6 +252,8 @@ class Grounder:
         lacking = {check: why for check, why in self.not_looked.items() if not (results and check == "results")}
         if self._papers and (unsearched := self._papers.unsearched(text)):
             lacking["papers"] = unsearched
+        if self.facts and (methods := sum(s.section == "methods" for s in text.sentences)):
+            lacking["methods"] = f"the graph is not asked about {methods:,} sentences that tell how things were done"
         return ground(text, self._checks, self._works, results or self._results, lacking, self.context.progress)
 
     def partly_looked(self, found: Grounded) -> list[str]:

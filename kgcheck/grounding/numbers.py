@@ -17,7 +17,14 @@ from kgcheck import clock
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, quantities, with_points
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
-from kgcheck.grounding.results import Result, Results, own_results, quantities_of, words_about
+from kgcheck.grounding.results import (
+    Result,
+    Results,
+    counted_thing,
+    own_results,
+    quantities_of,
+    words_about,
+)
 from kgcheck.literature.documents import Span
 from kgcheck.model import Evidence, Stance, Tier, World
 
@@ -84,8 +91,8 @@ _NAMED = 0.5
 _ALIKE = 0.3
 """Least share of the words about a number that stand about the same one in the results, too."""
 
-_KEEPS = 0.4
-"""An equal number counts if what it is named by is at least so much as like as what is most alike."""
+_TELLING = 2
+"""Significant digits from which on a number is hardly another one's by accident."""
 
 _SURE_DIGITS = 3
 """A number of so many digits is hardly equal to a result by accident."""
@@ -223,7 +230,8 @@ def _is_equal(quantity: WrittenNumber, result: Result, canonical: bool) -> bool:
     # A text that writes 3.000 has not 3 in mind; a file of results drops such zeros.
     if quantity.comparator == "=" and not canonical and result.step >= _MORE_DIGITS * quantity.step:
         return False
-    values = [result.value] if result.value >= 0 else [result.value, -result.value]
+    # A file says -5.3, and the text that something fell by 5.3; a text that has both means two things.
+    values = [result.value, -result.value] if canonical and result.value < 0 else [result.value]
     if quantity.unit == "%" and result.unit != "%" and canonical and abs(result.value) <= 1:
         values += [value * 100 for value in values]
     match quantity.comparator:
@@ -242,6 +250,19 @@ def _near(values: Collection[Decimal], quantity: WrittenNumber) -> bool:
     size = abs(quantity.value)
     times = _BOUNDED if size < 1 else _BOUNDED_COUNT
     return any(abs(v) <= times * size and (size < 1 or size <= times * abs(v)) for v in values) or not size
+
+
+def _supports(sentence: Sentence, quantity: WrittenNumber, result: Result, score: float) -> bool:
+    """Tell whether a text's own number supports another: by sign, value as it is stated, unit, and what it is of.
+
+    A lone digit, as of 5 or 0.05, is equal to many, and supports nothing.
+    """
+    if quantity.digits < _TELLING or quantity.comparator != "=" or result.unit != quantity.unit or score < _ALIKE:
+        return False
+    if abs(result.value - quantity.value) > quantity.step / 2:
+        return False
+    counted = "" if quantity.unit or quantity.step < 1 else counted_thing(sentence.text, quantity.end)
+    return not counted or counted in result.words
 
 
 def _verified(sentence: Sentence, quantity: WrittenNumber, result: Result, against: Results) -> Remarked:
@@ -459,10 +480,24 @@ def check_numbers(manuscript: Manuscript, results: Results | None = None) -> lis
 def _against_results(manuscript: Manuscript, against: Results) -> list[Remarked]:
     matches, elsewhere = _NumberMatches(against), _StatedElsewhere(manuscript)
     read = list(_read(manuscript, _READ if against.canonical else ("abstract",)))
-    found = [remarked for sentence in read for remarked in _of_sentence(sentence, matches)]
+    found = [
+        remarked
+        for sentence in read
+        for remarked in _by_the_weakest(list(_of_sentence(sentence, matches)), len(quantities_of(sentence)))
+    ]
     if not against.canonical:
         return _without_slips(read, found, matches, elsewhere)
     return _with_left_over(read, found, matches, elsewhere)
+
+
+def _by_the_weakest(found: list[Remarked], stated: int) -> list[Remarked]:
+    """Let a number support its sentence only where every number of it has support."""
+    verified = [remarked for remarked in found if remarked.remark is Remark.NUMBER_VERIFIED]
+    if len(verified) == stated:
+        return found
+    more = f"; of {stated} numbers of the sentence only {len(verified)} {'is' if len(verified) == 1 else 'are'} so"
+    weaker = {"state": SentenceState.NOT_CHECKABLE}
+    return [r.model_copy(update={**weaker, "note": r.note + more}) if r in verified else r for r in found]
 
 
 def _read(manuscript: Manuscript, sections: Collection[str]) -> Iterator[Sentence]:
@@ -500,6 +535,7 @@ def _with_left_over(
                 (place in equal, near[place], at, place, result)
                 for place, result in left
                 if likeness[place] >= _NAMED
+                and (place in equal or against.is_named(result, quantity.unit, sentence.text))
                 and place in comparable
                 and (_near_enough(quantity, result) or _same_digits(quantity, result))
             ]
@@ -594,8 +630,12 @@ def _of_number(
         named = score >= least and score >= 0.8 * best
         # What stands in the results may be about something else; so may what is like it.
         by_itself = quantity.digits >= _SURE_DIGITS and best < least and whole
-        if named or by_itself or (not against.canonical and score >= _KEEPS * best):
+        if against.canonical and (named or by_itself):
             yield _verified(sentence, quantity, nearest, against)
+            return
+        supporting = [(score, r) for score, r in equal if _supports(sentence, quantity, r, score)]
+        if not against.canonical and supporting:
+            yield _verified(sentence, quantity, max(supporting, key=lambda pair: pair[0])[1], against)
             return
     if not whole:
         return
@@ -603,7 +643,11 @@ def _of_number(
     left = [
         (score, r)
         for place, score, r in compared
-        if place not in others and place not in taken and score >= least and _near_enough(quantity, r)
+        if place not in others
+        and place not in taken
+        and _near_enough(quantity, r)
+        and against.canonical
+        and against.is_named(r, quantity.unit, sentence.text)
     ]
     if left:
         score, nearest = max(left, key=lambda pair: pair[0])
@@ -611,8 +655,8 @@ def _of_number(
             yield _differs(sentence, quantity, nearest, against)
             return
     # What is equal when it is rounded, and is called otherwise, is another result.
-    same = [(score, r) for score, r in equal if not against.canonical or score >= least or _is_exact(quantity, r)]
-    if same:
+    same = [(score, r) for score, r in equal if score >= least or _is_exact(quantity, r)]
+    if same and against.canonical:
         yield _verified(sentence, quantity, max(same, key=lambda pair: pair[0])[1], against)
     elif against.canonical:
         yield _unknown(sentence, quantity, against)

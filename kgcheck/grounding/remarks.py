@@ -60,6 +60,12 @@ class Remark(StrEnum):
     VALUE_VERIFIED = "value_verified", "graph", "verified", "The graph has this value, and a source confirms it"
     VALUE_DIFFERS = "value_differs", "graph", "contradicted", "The graph and its source have another value"
     SYMBOL_OUTDATED = "symbol_outdated", "graph", "unsupported", "A former symbol: the gene has another one now"
+    SYMBOL_MISSPELT = (
+        "symbol_misspelt",
+        "graph",
+        "unsupported",
+        "A symbol that stands once, and like another one of the text",
+    )
     ID_OUTDATED = "id_outdated", "graph", "unsupported", "A former identifier or term"
 
     PAPERS_SUPPORT = "papers_support", "papers", "supported", "Papers say so"
@@ -113,6 +119,25 @@ class Remark(StrEnum):
         "number",
         "unsupported",
         "No result is this number, or the rest of the text lacks it",
+    )
+    STATED_OTHERWISE = (
+        "stated_otherwise",
+        "number",
+        "unsupported",
+        "Another place of the text has another number of the same",
+    )
+    UNIT_DIFFERS = (
+        "unit_differs",
+        "number",
+        "unsupported",
+        "It has another unit elsewhere in the text, or one that does not measure it",
+    )
+    DIRECTION_DIFFERS = "direction_differs", "number", "unsupported", "The text's own numbers say the opposite"
+    SIGNIFICANCE_DIFFERS = (
+        "significance_differs",
+        "number",
+        "unsupported",
+        "It is called significant, or denied, against the probability beside it",
     )
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,6 +64,19 @@ class Results:
         # A word tells the more, the fewer results have it.
         self._rarity = {w: math.log(1 + len(self.all) / len(places)) for w, places in self._with_word.items()}
         self._whole = [sum(self._rarity[w] for w in result.words) for result in self.all]
+
+    def is_named(self, result: Result, unit: str, text: str) -> bool:
+        """Tell whether a text names a canonical result: all words of its name, as row and column, and its unit."""
+        if unit != result.unit and not (not result.unit and unit == "%"):
+            return False
+        return set(_name_stems(result.name)) - self._in_all_names <= set(_name_stems(text))
+
+    @cached_property
+    def _in_all_names(self) -> frozenset[str]:
+        """Stems that all names have, as the name of what holds them: they tell no result from another."""
+        if len(self.all) == 1:
+            return frozenset()
+        return frozenset.intersection(*(frozenset(_name_stems(result.name)) for result in self.all))
 
     def likeness(self, words: Mapping[str, float]) -> list[float]:
         """From 0 to 1 for each result, how much of what names it stands about a number."""
@@ -132,6 +145,26 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
             weight = 1 / (1 + distance) if fading else 1.0 if distance < _WINDOW else 0.5
             found[stem] = max(found.get(stem, 0.0), weight)
     return found
+
+
+def stems_of(text: str) -> list[str]:
+    """Stems of the words of a text that name something."""
+    return _placed_stems(text).stems
+
+
+def counted_thing(text: str, end: int) -> str:
+    """The stem of the first word behind a number that names something: what is counted; empty if none is near."""
+    stems = _placed_stems(text)
+    after = bisect_left(stems.starts, end)
+    near = after < len(stems.starts) and not set(text[end : stems.starts[after]]) & set(",;:.()")
+    return stems.stems[after] if near else ""
+
+
+@lru_cache(maxsize=256)
+def _name_stems(text: str) -> tuple[str, ...]:
+    """Stems of all words, single letters and numbers, too, without those that tell a kind alone."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return tuple(map(str, stemmer().stemWords([w for w in words if w not in empty_words() and w not in kind_words()])))
 
 
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")

@@ -20,6 +20,10 @@ POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agre
 
 _KINDS = ("gone", "deny", "deny_all", "more", "less")
 _GONE_AFTER, _GONE_BEFORE = 5, 3
+_DENIALS = frozenset("not no non never neither nor without cannot failed fails lack lacked lacking".split())
+_DENIED_BEFORE = 4
+"""Words before "significant" among which a denial is of it: "did not reach statistical significance"."""
+
 _LIST_WORDS = 5
 """A piece between commas with so few words and no verb goes on with what was before it: a list."""
 
@@ -133,6 +137,24 @@ def _removes(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
     if clause[at].word in ("without", "lacking", "lacks", "lack") or (following and following[0].word == "of"):
         return any(t.stem in terms for t in following)
     return any(t.stem in terms for t in clause[max(0, at - _GONE_BEFORE) : at])
+
+
+def significance(text: str) -> bool | None:
+    """Tell whether a text calls what it is of significant, or denies it; None where it does neither, or both.
+
+    >>> significance("The loss was not statistically significant."), significance("It fell significantly.")
+    (False, True)
+    """
+    words = compounds(text.lower())
+    found = set()
+    for at, word in enumerate(words):
+        if "significan" in word:
+            before = words[max(0, at - _DENIED_BEFORE) : at]
+            denied = word.startswith(("non", "in")) or any(
+                w in _DENIALS or w.endswith(("n't", "n\u2019t")) for w in before
+            )
+            found.add(not denied)
+    return found.pop() if len(found) == 1 else None
 
 
 def empty_words() -> frozenset[str]:

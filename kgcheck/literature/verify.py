@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 from pydantic import Field
 
 from kgcheck.literature.documents import Document
+from kgcheck.literature.polarity import significance
 from kgcheck.literature.quote_relevance import objection, opposes
 from kgcheck.model import Stance, Value
 
@@ -152,6 +153,11 @@ def _objection(
     if instructs(document.abstract):
         return "it holds an instruction to whoever reads it: nothing of it counts"
     quotes = [q.text for q in opinion.quotes]
+    called, found = significance(claim), {significance(quote) for quote in quotes}
+    if opinion.stance is Stance.CONTRADICTS and called is False and found == {False}:
+        return "its sentences call it not significant, as the claim does"
+    if opinion.stance is Stance.SUPPORTS and called is not None and found == {not called}:
+        return f"its sentences call it {'not ' if called else ''}significant"
     if named:
         return ""
     if why := objection(claim, quotes, document.abstract, synonyms):

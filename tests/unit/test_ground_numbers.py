@@ -279,3 +279,43 @@ def test_many_numbers_take_time_in_proportion(
 
     # In proportion it is 4, by the square 16.
     assert took[2] < 8 * max(took[0], 0.05), took
+
+
+@pytest.mark.parametrize(
+    ("abstract", "results"),
+    [
+        ("The tool has 5 dimensions.", "Scores changed by -5.33 points."),
+        ("We used 3 mice (P > 0.05).", "The correlation was r = 0.5 in 3 rats."),
+        ("Scores of pain changed by 5.33 points.", "Scores of pain changed by \u22125.33 points."),
+        ("Scores of pain were 36.5 points.", "Scores of pain were 37 points."),
+        ("We treated 128 mice with gout.", "Doses of 128 were given against gout."),
+    ],
+)
+def test_what_is_equal_by_chance_supports_nothing(abstract: str, results: str) -> None:
+    assert Remark.NUMBER_VERIFIED not in {r.remark for r in check_numbers(manuscript(abstract, results))}
+
+
+def test_the_weakest_number_of_a_sentence_decides() -> None:
+    results = "Zinc lowered relapse of gout in 128 treated mice."
+    (whole,) = check_numbers(manuscript("Relapse of gout fell in 128 mice with zinc.", results))
+    partly = check_numbers(manuscript("Relapse of gout fell in 128 mice with zinc, by 3 points.", results))
+
+    assert (whole.remark, whole.state) == (Remark.NUMBER_VERIFIED, SentenceState.SUPPORTED)
+    assert SentenceState.SUPPORTED not in {r.state for r in partly}
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("With 40 U of insulin, BCAA fell to 93.", Remark.NUMBER_DIFFERS),
+        ("BCAA fell in the 40 U experiment.", None),
+        ("With insulin, 93 of the samples were used.", Remark.NUMBER_UNKNOWN),
+    ],
+)
+def test_a_result_is_contradicted_only_where_row_and_column_are_named(
+    tmp_path: Path, text: str, remark: Remark | None
+) -> None:
+    against = results_in(tmp_path, '{"BCAA": {"40 U insulin": 107, "10 U insulin": 161}}')
+    found = [r.remark for r in check_numbers(manuscript(text), against) if r.stated.startswith("93")]
+
+    assert found == ([remark] if remark else [])

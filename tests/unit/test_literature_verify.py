@@ -64,6 +64,32 @@ def test_a_paper_counts_once_and_a_retracted_one_not_at_all() -> None:
     assert judged.stance is Stance.SUPPORTS
 
 
+@pytest.mark.parametrize(
+    ("claim", "text", "said", "expected"),
+    [
+        ("Weight loss was not significant.", "Weight changes were not significant.", "contradicts", "silent"),
+        ("Weight loss was not significant.", "Weight changes did not reach significance.", "supports", "supports"),
+        ("Weight loss was significant.", "Weight changes were not significant.", "supports", "silent"),
+        ("Weight loss was significant.", "Weight changes were not significant.", "contradicts", "contradicts"),
+        ("Weight loss was not significant.", "Weight fell significantly.", "supports", "silent"),
+        ("Zinc significantly raised weight.", "Zinc significantly lowered weight.", "contradicts", "contradicts"),
+        ("Weight fell.", "Weight changes were not significant.", "supports", "supports"),
+    ],
+)
+def test_an_opinion_against_what_is_called_significant_does_not_count(
+    claim: str, text: str, said: str, expected: str
+) -> None:
+    verifier = Says(
+        lambda d: opinion(d.id, said).model_copy(update={"quotes": (Quote(start=0, end=len(text), text=text),)})
+    )
+    verifier.finds_names = True
+
+    judged = verify(claim, [paper("p1").model_copy(update={"abstract": text})], verifier)
+
+    assert judged.stance is Stance(expected)
+    assert judged.dropped == (said != expected)
+
+
 def test_no_papers_are_silence() -> None:
     judged = verify("a claim", [], Says(lambda d: opinion(d.id, "supports")))
 

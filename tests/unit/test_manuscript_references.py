@@ -127,6 +127,7 @@ def test_long_lists_take_no_longer_than_they_are(piece: str) -> None:
         ("J Cell Sci 12: 345\u2013350. doi: 10.5555/x", ("J Cell Sci", "12", "", "345", "350")),
         ("Journal of Cell Science, 12(3), 345-350.", ("Journal of Cell Science", "12", "3", "345", "350")),
         ("PLoS One 7: e1002145.", ("PLoS One", "7", "", "e1002145", "")),
+        ("In: Roe R, editor. Kinases of yeast 33: 1-47.", ("", "", "", "", "")),
         ("Available from the authors.", ("", "", "", "", "")),
     ],
 )

@@ -1,0 +1,123 @@
+"""Statements of a manuscript against its own numbers, and against what it says elsewhere."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgcheck.choices import SectionKind
+from kgcheck.grounding.consistency import check_consistency
+from kgcheck.grounding.manuscript import Block, Manuscript, Table
+from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
+from tests.support.spent import spent
+
+WHOLE = "We treated mice with zinc and counted their cells each week until the end of the trial."
+
+
+def manuscript(*blocks: tuple[SectionKind, str], tables: tuple[Table, ...] = ()) -> Manuscript:
+    made = tuple(Block(section=kind, text=text) for kind, text in blocks)
+    return Manuscript(name="note.md", format="markdown", sha256="0" * 64, blocks=made, tables=tables)
+
+
+def found(*blocks: tuple[SectionKind, str], tables: tuple[Table, ...] = ()) -> list[tuple[Remark, str, str]]:
+    return [(r.remark, r.stated, r.found) for r in check_consistency(manuscript(*blocks, tables=tables))]
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("Weight was not significantly different between the groups (p = 0.003).", Remark.SIGNIFICANCE_DIFFERS),
+        ("There was no difference in weight between the groups (P < 0.001).", Remark.SIGNIFICANCE_DIFFERS),
+        ("Weight was significantly higher in treated mice (p = 0.41).", Remark.SIGNIFICANCE_DIFFERS),
+        ("Weight increased from 31.5 g to 24.2 g in treated mice.", Remark.DIRECTION_DIFFERS),
+        ("Counts were lower in treated mice (45.2) than in controls (31.8).", Remark.DIRECTION_DIFFERS),
+        ("Treated mice had higher counts than controls (21.8% vs 30.1%).", Remark.DIRECTION_DIFFERS),
+        ("Zinc was tied to an increased risk of relapse (OR 0.62).", Remark.DIRECTION_DIFFERS),
+        ("Zinc and weight were positively correlated (r = -0.42).", Remark.DIRECTION_DIFFERS),
+        ("The mice were kept at a temperature of 37 mg throughout.", Remark.UNIT_DIFFERS),
+    ],
+)
+def test_words_that_the_numbers_of_their_sentence_deny_are_remarked(text: str, remark: Remark) -> None:
+    (remarked,) = check_consistency(manuscript(("results", text)))
+
+    assert (remarked.remark, remarked.state) == (remark, SentenceState.UNSUPPORTED)
+    assert remarked.evidence[0].quote == text
+    assert text[remarked.start : remarked.end] == remarked.stated
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Weight was significantly different between the groups (p = 0.003).",
+        "Weight was not significantly different between the groups (p = 0.41).",
+        "There was no difference in weight (p = 0.2), but counts differed (p = 0.001).",
+        "A marginally significant difference was seen (p = 0.07).",
+        "The level of significance was set at p < 0.05.",
+        "Weight increased from 24.2 g to 31.5 g in treated mice.",
+        "Weight decreased from 31.5 g to 24.2 g.",
+        "Counts were higher in treated mice (45.2) than in controls (31.8).",
+        "Counts did not increase from 45 to 31 days.",
+        "Zinc was tied to a reduced risk of relapse (OR 0.62).",
+        "Zinc and weight were negatively correlated (r = -0.42).",
+        "The mice were kept at a temperature of 37 °C throughout.",
+        "At the age of 12 weeks 30 mg were given.",
+    ],
+)
+def test_words_that_agree_with_their_numbers_are_not(text: str) -> None:
+    assert found(("results", text)) == []
+
+
+def test_a_number_that_another_section_has_otherwise_of_the_same_is_remarked() -> None:
+    abstract = "Zinc lowered relapse of gout to 34.7% of treated mice after 96 weeks."
+    results = "After 96 weeks, zinc had lowered relapse of gout to {} of the treated mice."
+
+    assert found(("abstract", abstract), ("results", results.format("34.7%"))) == []
+    slips = found(("abstract", abstract), ("results", results.format("37.4%")))
+    assert (Remark.STATED_OTHERWISE, "37.4%", "34.7 %") in slips
+    assert {remark for remark, _, _ in slips} == {Remark.STATED_OTHERWISE}
+
+
+def test_a_number_against_the_row_of_the_table_that_its_sentence_names() -> None:
+    rows = (("Group", "Mice", "Relapse of gout, %"), ("Zinc", "128", "34.7"), ("Control", "131", "61.9"))
+    tables = (Table(label="Table 2", caption="Relapse of gout in mice", rows=rows),)
+    text = "Gout relapsed in {} of 128 mice with zinc (Table 2)."
+
+    assert found(("results", text.format("34.7")), tables=tables) == []
+    assert found(("results", text.format("37.4")), tables=tables) == [(Remark.STATED_OTHERWISE, "37.4", "34.7")]
+
+
+def test_a_sum_of_the_numbers_of_its_sentence_is_no_slip_of_another() -> None:
+    abstract = "We followed 259 mice with gout under zinc in all."
+    results = "We followed 128 and 131, so 259 mice with gout under zinc in all; of these 295 had none."
+
+    assert [r for r in found(("abstract", abstract), ("results", results)) if r[1] == "259"] == []
+
+
+def test_one_number_in_two_units_of_a_kind_is_remarked() -> None:
+    text = "Mice received rapamycin at a dose of 250 {} every other day."
+    other = "Rapamycin was given to mice at a dose of 250 mg every other day for long."
+
+    assert found(("abstract", other), ("results", text.format("mg"))) == []
+    assert (Remark.UNIT_DIFFERS, "250 g", "250 mg") in found(("abstract", other), ("results", text.format("g")))
+
+
+def test_a_symbol_of_which_two_signs_changed_places_is_remarked() -> None:
+    often = "BRCA1 binds PALB2. BRCA1 is cut, and BRCA1 is lost."
+
+    assert found(("results", f"{often} Loss of BRAC1 was seen.")) == [(Remark.SYMBOL_MISSPELT, "BRAC1", "BRCA1")]
+    # Two digits make another gene.
+    assert found(("results", "CDK14 and CDK14 and CDK14 were seen, and CDK41, too.")) == []
+
+
+@given(st.lists(st.tuples(st.sampled_from(("abstract", "results")), st.text(min_size=1, max_size=200)), max_size=4))
+def test_any_text_is_read(blocks: list[tuple[SectionKind, str]]) -> None:
+    text = manuscript(*(block for block in blocks if block[1].strip()))
+    remarks: list[Remarked] = check_consistency(text)
+
+    assert all(r.stated == text.sentences[(r.sentence or 0) - 1].text[r.start : r.end] for r in remarks)
+
+
+def test_long_texts_take_no_longer_than_they_are() -> None:
+    sentence = "Zinc lowered relapse to {}% of {} mice, OR 0.62, p = 0.003, from 61.9 to 34.7, than controls (31.8)."
+    results = " ".join(sentence.format(n / 10, n) for n in range(100, 220))
+
+    assert spent(lambda: found(("abstract", WHOLE), ("results", results), ("discussion", results))) < 5
