@@ -132,7 +132,7 @@ def _work(entry: Entry, number: int) -> CitedWork:
         year=_year(plain),
         title=title,
         authors=authors,
-        **(_printed(plain.partition(title)[2]) if title else {}),
+        **(_printed(plain.partition(title)[2]) if title and not _BOOK.search(plain) else {}),
         text=text[:2000],
     )
 
@@ -147,7 +147,8 @@ _PRINTED = re.compile(
     re.VERBOSE,
 )
 
-_NO_JOURNAL = re.compile(r"[?!]\W*\s\w|\bIn:|\b[Ee]d(?:itor)?s?\b\.?(?=[,\s)])|\bvolume\b")
+_NO_JOURNAL = re.compile(r"[?!]\W*\s\w|\bvolume\b")
+_BOOK = re.compile(r"\bIn:|\b[Ee]d(?:itor)?s?\b\.?(?=[,\s)])")
 
 
 def _printed(text: str) -> dict[str, str]:
@@ -157,7 +158,7 @@ def _printed(text: str) -> dict[str, str]:
     {'journal': 'J Cell Sci', 'volume': '12', 'issue': '3', 'page': '345', 'last_page': '350'}
     """
     found = _PRINTED.match(text)
-    # Of a part of a book, and where the title went on, what stands before the numbers is no journal.
+    # Where the title went on, what stands before the numbers is no journal.
     if not found or not found["journal"][:1].isupper() or _NO_JOURNAL.search(text[: found.end("journal")]):
         return {}
     return {
