@@ -117,7 +117,25 @@ class LoadOptions(Value):
     )
 
 
-class AuditScope(Value):
+class TeamBudget(Value):
+    """The most that the agent team may take in an audit."""
+
+    team_budget: Whole = Field(
+        default=0,
+        ge=0,
+        description="hand so many findings, undecided and doubtful ones, the worst first, to the agent team, which asks"
+        " UniProt and STRING; what it decided in the audit before is looked up again beside them",
+    )
+    team_calls: Whole | None = Field(
+        default=None, gt=0, description="hand it no more after so many calls of services for all findings"
+    )
+    team_seconds: Number | None = Field(default=None, gt=0, description="the same after so many seconds")
+    team_money: Number | None = Field(
+        default=None, gt=0, description="the same after so much money for a model; needs prices"
+    )
+
+
+class AuditScope(TeamBudget):
     """Scope of an audit: all that the person who asks may choose. Empty filters mean everything."""
 
     types: tuple[CheckType, ...] = Field(
@@ -136,12 +154,6 @@ class AuditScope(Value):
         le=1,
         description="least score of a potential edge, where the source gives scores; unless set, that of the check, 0.4"
         " for STRING",
-    )
-    team_budget: Whole = Field(
-        default=0,
-        ge=0,
-        description="hand so many undecided findings, the worst first, to the agent team, which asks UniProt and"
-        " STRING",
     )
     keep_all: StrictBool = Field(default=False, description="keep a finding also for what is supported or unavailable")
     graph_date: Day | None = Field(
@@ -185,6 +197,7 @@ class AuditOptions(AuditScope):
     """The same with what the workspace brings, as the ledger keeps it of a run."""
 
     live: bool = Field(default=False, description="ask services, too")
+    brain: str = Field(default="rules", description="what decides the steps of the agent team: rules or llm")
     literature: str | None = Field(default=None, description="folder of the index whose papers are asked about edges")
     pins: str | None = Field(default=None, description="file of pins, which are held against the graph")
     piece_tasks: int = Field(default=PIECE_TASKS, gt=0, description="tasks that are judged and written together")

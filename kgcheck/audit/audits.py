@@ -1,5 +1,6 @@
 """Start or resume an audit of a Context; read an unchanged graph from an earlier run's extract."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.llm.budget import Limits, Meter, prices_of
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions, AuditScope
 from kgcheck.profile.schema import Schema
@@ -34,7 +36,7 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
                 "sources: kgcheck profile init (docs/forms.md)",
             )
         scope = scope.model_copy(update={"types": types, "graph_date": context.graph_date(scope.graph_date)})
-    return AuditOptions(**dict(scope.scope), live=context.live, literature=papers, pins=pins)
+    return AuditOptions(**dict(scope.scope), live=context.live, brain=context.brain, literature=papers, pins=pins)
 
 
 def _decided(schema: Schema) -> set[CheckType]:
@@ -63,14 +65,21 @@ def _audit(
         # The next audit, which leaves it out, would call every finding about it gone.
         raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
     graph, folder = context.graph, Path(options.literature) if options.literature else None
+    is_of_model = options.team_budget > 0 and options.brain == "llm"
+    limits = Limits(money=options.team_money)
+    if is_of_model:
+        # Prices that are lacking are told before the work, not after it.
+        Meter(limits, prices_of(context.settings))
     with (
+        ExitStack() as waiting,
         noting() as notes,
         Ledger(context.ledger) as ledger,
         context.open_live(wanted=options.live or options.team_budget > 0) as live,
     ):
         reader = context.paper_reader(notes, folder) if folder else None
         papers = Papers(reader) if reader else None
-        work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers)
+        make_brain = waiting.enter_context(context.brain_maker(limits, None, notes)) if is_of_model else None
+        work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers, make_brain)
         earlier = find_earlier(ledger, since, graph) if since else None
         run = work.resume(begun) if begun else work.start(options, earlier, run_id)
         for source, failure in (live.failures if live else {}).items():

@@ -5,7 +5,7 @@ What a row is, `kgcheck.ledger.rows.finding_row` says of a Finding; a test compa
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -43,6 +43,7 @@ _PLAN = pa.schema(
 )
 _GAPS = """LEFT JOIN (SELECT task, list_sort(list_distinct(list([source, cause]))) AS gaps
     FROM gap SEMI JOIN found USING (task) GROUP BY task) g USING (task)"""
+_PAIRS = pa.schema([("head", pa.string()), ("tail", pa.string())])
 _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
 _OF_PIECE = pa.schema(
     [
@@ -52,19 +53,43 @@ _OF_PIECE = pa.schema(
 )
 
 
+class UnlookedPool(NamedTuple):
+    """Choice among tasks that nobody could look at, for whoever asks other sources."""
+
+    places: Sequence[int]
+    """Places of the pieces that they are of."""
+    most: int
+    """Tasks of each."""
+    first: Sequence[tuple[str, str]]
+    """Ids of heads and tails, the latter empty of nodes, that are chosen before others, however many."""
+    draw: str
+    """Draws others."""
+
+
 def finding_rows(
-    tables: WorkingTables, names: NodeNames, run: str, pieces: Sequence[Piece], *, keep_all: bool = False
+    tables: WorkingTables,
+    names: NodeNames,
+    run: str,
+    pieces: Sequence[Piece],
+    *,
+    keep_all: bool = False,
+    pool: UnlookedPool | None = None,
 ) -> list[FindingRows]:
     """A row for every judged task that the graph has wrong or that nobody can tell, by piece in the order of the tasks.
 
-    What is right, and what nobody could look at, is counted and makes no finding unless asked for. All pieces are of
-    one type of check.
+    What is right, and what nobody could look at, is counted and makes no finding unless asked for, or chosen for a
+    pool. All pieces are of one type of check.
     """
     db, kind = tables.db, pieces[0].unit.type
     found = [o for o in Outcome if TallyMark.of(kind, o).severity in OPEN_SEVERITIES]
-    wanted = "" if keep_all else f"WHERE outcome IN ({', '.join(literal(o.value) for o in found)})"
-    if not db.execute(f"SELECT 1 FROM signature_verdict {wanted} LIMIT 1").fetchall():
+    wanted = f"outcome IN ({', '.join(literal(o.value) for o in found)})"
+    kept = f"{wanted} OR outcome = {literal(Outcome.UNAVAILABLE.value)}" if pool else wanted
+    if not db.execute(f"SELECT 1 FROM signature_verdict {'' if keep_all else f'WHERE {kept}'} LIMIT 1").fetchall():
         return [FindingRows(()) for _ in pieces]
+    if pool:
+        _choose(db, pieces, pool)
+        wanted += " OR j.task IN (FROM unlooked)"
+    wanted = "" if keep_all else f"WHERE {wanted}"
     _put(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
     db.execute(
         f"""
@@ -85,6 +110,24 @@ def finding_rows(
     places, rows = rows.column("place").to_numpy(), rows.drop_columns("place")
     ends = np.searchsorted(places, np.arange(len(pieces) + 1))
     return [FindingRows(_batches(rows.slice(first, last - first))) for first, last in pairwise(map(int, ends))]
+
+
+def _choose(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece], pool: UnlookedPool) -> None:
+    """Table ``unlooked``: tasks of a pool."""
+    _put(db, "chosen_first", pa.Table.from_pylist([{"head": head, "tail": tail} for head, tail in pool.first], _PAIRS))
+    db.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE unlooked AS
+        SELECT task FROM (
+            SELECT j.task, {place_sql(pieces, "j.task")} AS place, c.head IS NOT NULL AS is_first, row_number() OVER (
+                PARTITION BY place ORDER BY md5(concat_ws(' ', $draw, t.head, t.tail))) AS number
+            FROM judged j JOIN task t USING (task)
+            LEFT JOIN chosen_first c ON c.head = t.head AND c.tail = coalesce(t.tail, '')
+            WHERE j.outcome = 'unavailable'
+        ) WHERE list_contains($places, place) AND (is_first OR number <= $most)
+        """,
+        {"draw": pool.draw, "places": list(pool.places), "most": pool.most},
+    ).fetchall()
 
 
 def _piece_row(place: int, piece: Piece) -> dict[str, Any]:

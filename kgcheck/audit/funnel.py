@@ -1,8 +1,13 @@
-"""Funnel: hand an audit's undecided findings to the agent team with live sources, worst first."""
+"""Funnel: hand an audit's undecided and doubtful findings to the agent team with live sources, worst first."""
 
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
@@ -10,15 +15,30 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
-from kgcheck.errors import BudgetExceeded, UsageError
+from kgcheck.errors import BudgetExceeded, ModelAnswer, ModelError, UsageError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckType, Finding, Outcome, Reason
+from kgcheck.ledger.run import COULD_NOT_LOOK, NOT_DECIDED, HandedOver
+from kgcheck.model import CheckType, Finding, Outcome, Reason, Target
+from kgcheck.options import TeamBudget
 from kgcheck.outputs import write_text
+from kgcheck.plurals import how_many
+from kgcheck.profile.claims import form_of
+from kgcheck.profile.reference_files import NETWORKS, UNIPROT
+from kgcheck.profile.schema import Schema
 from kgcheck.progress import Progress
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgcheck.agents.team import Brain
+    from kgcheck.reference.live import LiveReference
+
 UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
+
+DOUBTFUL = 0.8
+"""A refutation of a lower confidence is looked at a second time."""
 
 _WORST = (
     Reason.CONFLICTING_EVIDENCE,
@@ -29,64 +49,237 @@ _WORST = (
 )
 """Reasons of undecided findings, the worst first; any other comes after these."""
 
-NOT_DECIDED = "not decided"
+_BUDGET_SPENT = "the budget of the team is spent"
+_BY_RULES = "the rest of the team's findings went by the rules"
+_LIVE = frozenset((UNIPROT, *NETWORKS))
+
+
+@dataclass
+class TeamSources:
+    """Sources and brain of a team: evidence by one path, look-ups beside it, and the services behind both."""
+
+    source: ReferenceSource
+    outside: Outside
+    live: "LiveReference | None" = None
+    make_brain: "Callable[[GraphStore], Brain] | None" = None
+    """None: the rules."""
+
+    @property
+    def calls(self) -> int:
+        return self.live.http.calls if self.live else 0
+
+    @property
+    def has_failed(self) -> bool:
+        """Tell whether a service could not be looked at for what was looked up last."""
+        causes = self.live.causes if self.live else {}
+        return any(cause is Reason.SOURCE_UNAVAILABLE for failed in causes.values() for cause in failed.values())
 
 
 class Funnel:
     """Hands findings of a run to the team, and puts what it decides in their place."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        source: ReferenceSource,
-        ledger: Ledger,
-        transcripts: Path,
-        outside: Outside | None = None,
-    ) -> None:
-        self._schema = store.schema
-        self._team = Team(Toolbox(store, source, outside), RulesBrain())
+    def __init__(self, store: GraphStore, sources: TeamSources, ledger: Ledger, transcripts: Path) -> None:
+        self._store = store
+        self._sources = sources
+        self._toolbox = Toolbox(store, sources.source, sources.outside)
         self._ledger = ledger
         self._transcripts = transcripts
+        self._make_brain = sources.make_brain
+        self.notes: list[str] = []
 
-    def decide(self, run: Run, budget: int, progress: Progress) -> Mapping[str, int]:
-        """Let the team decide the worst undecided findings.
+    def decide(self, run: Run, budget: TeamBudget, progress: Progress) -> Mapping[str, int]:
+        """Let the team decide the worst findings, as far as a budget goes; what is left is noted.
 
         A finding that the team could not decide stays as it was. One that was handed over before, in a run that was cut
-        off, counts and is not asked again.
+        off, counts and is not asked again. What the team decided in the run before is looked up again by the rules,
+        from kept answers while the service's release is the same, and takes none of the number of findings.
         """
-        handed = self._ledger.handed(run)
-        ways = Counter(handed.values())
-        left = [f for f in worst_first(self._ledger.findings(run, UNDECIDED)) if f.fingerprint not in handed]
-        chosen = left[: max(budget - len(handed), 0)]
-        with progress.step("asking the team", len(chosen)) as step:
-            for finding in chosen:
-                decided = self._decide(run, finding)
-                way = decided.verdict.outcome.value if decided else NOT_DECIDED
-                self._ledger.hand_over(run, finding, decided, way)
-                ways[way] += 1
+        before = self._ledger.handed(run.compared_with) if run.compared_with else {}
+        known = {fingerprint for fingerprint, one in before.items() if one.is_decided}
+        handed = self._ledger.handed(run.id)
+        spent = _Spent(budget, self._sources, len(handed.keys() - known), list(handed.values()))
+        waiting = deque(
+            finding
+            for finding in in_order(self._candidates(run), self._ledger.consequences(run), before)
+            if finding.fingerprint not in handed
+        )
+        results = Counter(one.result for one in handed.values())
+        seen, free = {finding.fingerprint for finding in waiting} | handed.keys(), set(known)
+        with progress.step("asking the team", min(len(waiting), budget.team_budget)) as step:
+            while waiting and not spent.reached(is_free=waiting[0].fingerprint in free):
+                finding = waiting.popleft()
+                is_free = finding.fingerprint in free
+                one, decided = self._decide(run, finding, by_rules=is_free)
+                self._ledger.hand_over(run, finding, decided, one)
+                spent.add(one, is_new=not is_free)
+                results[one.result] += 1
+                if finding.verdict.outcome is Outcome.REFUTED and one.result != Outcome.REFUTED.value and decided:
+                    # What followed from it may fall with it, and must not stand because a number is reached.
+                    following = [f for f in self._ledger.following(run, finding.fingerprint) if self._may_decide(f)]
+                    waiting.extendleft(f for f in following if f.fingerprint not in seen)
+                    seen |= {f.fingerprint for f in following}
+                    free |= {f.fingerprint for f in following}
                 step.advance()
-        return dict(sorted(ways.items()))
+        if waiting:
+            ended = (
+                t.count
+                for t in self._ledger.tallies(run)
+                if t.type is not CheckType.STRUCTURE and t.outcome in UNDECIDED
+            )
+            left = f"{how_many(sum(ended), 'check is', 'checks are')} still undecided"
+            self.notes.append(f"{_BUDGET_SPENT} ({spent.why}): {left}")
+        return dict(sorted(results.items()))
 
-    def _decide(self, run: Run, finding: Finding) -> Finding | None:
-        transcript = Transcript()
-        try:
-            checked: TeamConclusion = self._team.check(Request.of(finding.task, self._schema), transcript)
-        except (UsageError, BudgetExceeded):
-            return None
-        finally:
-            write_text(self._transcripts / run.id / f"{finding.fingerprint}.jsonl", transcript.as_jsonl(), secret=True)
-        verdict = checked.verdict
-        if checked.task.fingerprint != finding.fingerprint or verdict.outcome in UNDECIDED:
-            return None
-        return finding.model_copy(update={"task": checked.task, "verdict": verdict, "change": checked.change})
+    def _candidates(self, run: Run) -> Iterable[Finding]:
+        return (f for f in self._ledger.findings(run, (*UNDECIDED, Outcome.REFUTED)) if self._may_decide(f))
+
+    def _may_decide(self, finding: Finding) -> bool:
+        """Tell whether a live service, or papers where they are asked, may decide what a finding is about."""
+        if finding.task.type is CheckType.STRUCTURE:
+            return False
+        triple = finding.task.edge
+        has_words = triple is not None and form_of(triple, self._store.schema) is not None
+        return bool(deciding_sources(finding, self._store.schema) & _LIVE) or (
+            has_words and self._sources.outside.reader is not None
+        )
+
+    def _decide(self, run: Run, finding: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
+        started, calls, transcripts = time.monotonic(), self._sources.calls, list[Transcript]()
+        checked = self._checked(finding, transcripts, by_rules=by_rules)
+        file = self._transcripts / run.id / f"{finding.fingerprint}.jsonl"
+        write_text(file, transcripts[-1].as_jsonl(), secret=True)
+        result, new = NOT_DECIDED, None
+        if checked and checked.task.fingerprint == finding.fingerprint:
+            verdict = checked.verdict
+            # Where the snapshot has something of a source, its silence stands, and the verdict names no gap.
+            is_blind = self._sources.has_failed
+            was_refuted = finding.verdict.outcome is Outcome.REFUTED
+            is_decided = verdict.outcome not in UNDECIDED or (was_refuted and verdict.outcome is Outcome.INSUFFICIENT)
+            if is_blind and (was_refuted or not is_decided):
+                result = COULD_NOT_LOOK
+            elif is_decided:
+                result = verdict.outcome.value
+                new = finding.model_copy(update={"task": checked.task, "verdict": verdict, "change": checked.change})
+        events = [event for transcript in transcripts for event in transcript.events]
+        costs = [event.cost for event in events if event.cost is not None]
+        handed = HandedOver(
+            fingerprint=finding.fingerprint,
+            result=result,
+            outcome=finding.verdict.outcome.value,
+            reason=finding.verdict.reason.value,
+            calls=self._sources.calls - calls,
+            seconds=round(time.monotonic() - started, 3),
+            tokens=sum(event.tokens for event in events),
+            money=sum(costs) if costs else None,
+        )
+        return handed, new
+
+    def _checked(self, finding: Finding, transcripts: list[Transcript], *, by_rules: bool) -> TeamConclusion | None:
+        """Check what a finding is about; by the rules, too, where a model fails."""
+        request = Request.of(finding.task, self._store.schema)
+        brains: list[Callable[[], Brain]] = [RulesBrain]
+        if self._make_brain and not by_rules:
+            brains.insert(0, partial(self._make_brain, self._store))
+        for make in brains:
+            transcripts.append(Transcript())
+            try:
+                return Team(self._toolbox, make()).check(request, transcripts[-1])
+            except ModelAnswer:
+                # One that is too weak for this one may do for the next.
+                continue
+            except ModelError as error:
+                self._make_brain = None
+                self.notes.append(f"{_BY_RULES}: {error.in_one_line}")
+            except UsageError:
+                return None
+            except BudgetExceeded:
+                continue
+        return None
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Undecided findings that a source could decide, in the order in which they are handed over."""
+class _Spent:
+    """Spending of a team within a run, of all its lives."""
 
-    def rank(finding: Finding) -> tuple[int, int, str]:
-        reason = finding.verdict.reason
+    def __init__(self, budget: TeamBudget, sources: TeamSources, findings: int, handed: Iterable[HandedOver]) -> None:
+        self._budget = budget
+        self._sources = sources
+        self._findings = findings
+        self._calls, self._seconds, self._money = 0, 0.0, 0.0
+        self.why = ""
+        for one in handed:
+            self.add(one, is_new=False)
+
+    def add(self, one: HandedOver, *, is_new: bool) -> None:
+        self._findings += is_new
+        self._calls += one.calls or 0
+        self._seconds += one.seconds or 0.0
+        self._money += one.money or 0.0
+
+    def reached(self, *, is_free: bool) -> bool:
+        """Tell whether nothing more is to be handed over, and keep why."""
+        most = self._budget
+        spent: tuple[tuple[float | None, float, str], ...] = (
+            (None if is_free else most.team_budget, self._findings, "findings"),
+            (most.team_calls, self._calls, "calls"),
+            (most.team_seconds, self._seconds, "seconds"),
+            (most.team_money, self._money, "in money"),
+        )
+        over = (f"{limit:,} {words}" for limit, used, words in spent if limit is not None and used >= limit)
+        self.why = next(over, "")
+        return bool(self.why)
+
+
+def is_note(text: str) -> bool:
+    """Tell whether a warning of a run is a note of its funnel."""
+    return text.startswith((_BUDGET_SPENT, _BY_RULES))
+
+
+def deciding_sources(finding: Finding, schema: Schema) -> frozenset[str]:
+    """The sources that the profile names for what a finding is about."""
+    task = finding.task
+    label = schema.label(task.subject.label)
+    if task.relation and task.object:
+        pattern = schema.pattern(label.name, task.relation, task.object.label)
+        ends = label.sources | schema.label(task.object.label).sources
+        return ends | {check.source for check in pattern.checks}
+    if task.attribute:
+        return label.sources | ({source} if (source := schema.attribute(label.name, task.attribute).source) else set())
+    return label.sources
+
+
+def in_order(
+    findings: Iterable[Finding],
+    worth: Mapping[str, int] = {},  # only read
+    before: Mapping[str, HandedOver] = {},
+) -> list[Finding]:
+    """Findings in the order in which they are handed over.
+
+    First what the team decided in the run before, then what was not handed to it there, then what it left. Each time
+    undecided ones take turns with refutations that are doubtful or of high worth: those from which others follow.
+    """
+    turns: dict[int, tuple[list[Finding], list[Finding]]] = {}
+    for finding in findings:
+        verdict, earlier = finding.verdict, before.get(finding.fingerprint)
+        is_refuted = verdict.outcome is Outcome.REFUTED
+        if earlier and earlier.is_decided:
+            turn = 0
+        elif is_refuted and not worth.get(finding.fingerprint) and verdict.confidence >= DOUBTFUL:
+            continue
+        else:
+            turn = 2 if earlier and earlier.result == NOT_DECIDED else 1
+        turns.setdefault(turn, ([], []))[is_refuted].append(finding)
+
+    ranked = Counter[tuple[CheckType, Target]]()
+
+    def rank(finding: Finding) -> tuple[int, int, int, float, str]:
+        reason, fingerprint = finding.verdict.reason, finding.fingerprint
         place = _WORST.index(reason) if reason in _WORST else len(_WORST)
-        return UNDECIDED.index(finding.verdict.outcome), place, finding.fingerprint
+        number = 0
+        if finding.verdict.outcome is Outcome.UNAVAILABLE:
+            # There may be any number of one kind, of which none is worse than the others: kinds take turns.
+            ranked[kind := (finding.task.type, Target.of(finding.task))] += 1
+            number = ranked[kind]
+        return number, place, -worth.get(fingerprint, 0), finding.verdict.confidence, fingerprint
 
-    return sorted((f for f in findings if f.task.type is not CheckType.STRUCTURE), key=rank)
+    taken = (zip_longest(*(sorted(some, key=rank) for some in turns[turn])) for turn in sorted(turns))
+    return [finding for pairs in taken for finding in chain.from_iterable(pairs) if finding]

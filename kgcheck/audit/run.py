@@ -1,6 +1,6 @@
 """Audit: run or resume the audit of a store, unit by unit into the ledger, with pinned releases."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from kgcheck.graph.store import Counts, GraphStore, PlacedStore, StatingStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
-from kgcheck.ledger.run import CHANGED
+from kgcheck.ledger.run import CHANGED, COULD_NOT_LOOK
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import built_from, graph_dates
 from kgcheck.model import CheckType
@@ -36,6 +36,9 @@ from kgcheck.reference.snapshot import SourceRelease, damage_named, releases_of
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kgcheck.agents.team import Brain
     from kgcheck.reference.live import LiveReference
 
 SMALL_GRAPH, SMALL_SNAPSHOT = 1_000_000, 200 << 20
@@ -60,8 +63,10 @@ class Audit:
         progress: Progress | None = None,
         live: "LiveReference | None" = None,
         papers: Papers | None = None,
+        make_brain: "Callable[[GraphStore], Brain] | None" = None,
     ) -> None:
         self._papers = papers
+        self._make_brain = make_brain
         self._store = store
         self._snapshot = snapshot
         self._ledger = ledger
@@ -166,15 +171,18 @@ class Audit:
                         worker.finish()
                     step.advance()
                 executor.wait()
+            shared = {label.name: label.shares_ids_with for label in self._store.schema.labels}
+            self._ledger.link_causes(run, shared)
             if options.team_budget:
-                run = self._noted(run.model_copy(update={"team": self._let_team_decide(run, options)}))
-            self._ledger.link_causes(run, {label.name: label.shares_ids_with for label in self._store.schema.labels})
+                run = self._noted(self._let_team_decide(run, options))
+                self._ledger.link_causes(run, shared)
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
             run = self._noted(self._whole(run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
-        return run if self._ledger.unlooked(run) else self._ledger.finish(run)
+        is_blind = COULD_NOT_LOOK in run.team or self._ledger.unlooked(run)
+        return run if is_blind else self._ledger.finish(run)
 
     def _limits(self, counts: Counts) -> Settings:
         """The settings; with one thread, where a second one of DuckDB would have little to do and cost as much."""
@@ -221,17 +229,23 @@ class Audit:
     def _dates(self, options: AuditOptions) -> dict[str, str]:
         return graph_dates(self._store.meta(), self._store.schema, options.graph_date)
 
-    def _let_team_decide(self, run: Run, options: AuditOptions) -> Mapping[str, int]:
+    def _let_team_decide(self, run: Run, options: AuditOptions) -> Run:
         # Few runs have a team, and it takes a while to be imported.
         from kgcheck.agents.outside import with_papers
-        from kgcheck.audit.funnel import Funnel
+        from kgcheck.audit.funnel import Funnel, TeamSources, is_note
 
         schema, dates = self._store.schema, self._dates(options)
         with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
             reader = self._papers.reader if self._papers else None
             asking, outside = with_papers(source, self._store.schema, self._live, reader)
-            funnel = Funnel(self._store, asking, self._ledger, self._settings.home / "transcripts", outside)
-            return funnel.decide(run, options.team_budget, self._progress)
+            sources = TeamSources(asking, outside, self._live, self._make_brain)
+            funnel = Funnel(self._store, sources, self._ledger, self._settings.home / "transcripts")
+            ways = funnel.decide(run, options, self._progress)
+        if not options.keep_all:
+            self._ledger.drop_unlooked(run)
+        # A run that goes on has some from before.
+        warnings = [text for text in run.warnings if not is_note(text)]
+        return run.model_copy(update={"team": ways, "warnings": (*warnings, *funnel.notes)})
 
 
 def store_place(store: GraphStore) -> str:

@@ -1,7 +1,7 @@
 """Worker of an audit: looks up, judges and records each unit in resumable pieces."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,13 +11,13 @@ import duckdb
 from kgcheck import clock
 from kgcheck.audit import judging, structure
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
-from kgcheck.audit.finding_rows import finding_rows
+from kgcheck.audit.finding_rows import UnlookedPool, finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.lost_findings import FormerFindings
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain_pairs import Alike
-from kgcheck.audit.plan import Piece, Unit
+from kgcheck.audit.plan import Piece, Unit, sources_of
 from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
 from kgcheck.audit.tasks import Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
@@ -30,9 +30,10 @@ from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
-from kgcheck.model import CheckType, Outcome, Reason, Tally, Target
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Tally, Target
 from kgcheck.options import AuditOptions
 from kgcheck.pins import read_pins
+from kgcheck.profile.reference_files import NETWORKS, UNIPROT
 from kgcheck.profile.schema import Label, Pattern
 
 if TYPE_CHECKING:
@@ -128,12 +129,34 @@ class Worker:
         pieces = [piece for piece, *_ in self._looked_up]
         self._judge(pieces, self._papers)
         self._keep(pieces, [alike for _, alike, _ in self._looked_up])
-        keep_all = self._options.keep_all
-        found = finding_rows(self._join.tables, self._names, self._run.id, pieces, keep_all=keep_all)
+        keep_all, pool = self._options.keep_all, self._pool(pieces)
+        found = finding_rows(self._join.tables, self._names, self._run.id, pieces, keep_all=keep_all, pool=pool)
         judged = judging.tallies(self._db, pieces)
         for (piece, _, counted), rows, more in zip(self._looked_up, found, judged, strict=True):
             self._write(self._ledger.record, self._run, piece.name, rows, counted + more, piece.digest)
         self._looked_up = []
+
+    def _pool(self, pieces: Sequence[Piece]) -> UnlookedPool | None:
+        """Tasks for the team that nobody could look at: those that it decided in the run before, and some others."""
+        most = self._options.team_budget
+        places = [place for place, piece in enumerate(pieces) if self._may_team_decide(piece.unit)] if most else []
+        if not places:
+            return None
+        targets = {(pieces[place].unit.type, pieces[place].unit.target) for place in places}
+        tasks = [task for task in self._decided_by_team if (task.type, Target.of(task)) in targets]
+        first = [(task.subject.id, task.object.id if task.object else "") for task in tasks]
+        return UnlookedPool(places, most, first, self._run.id)
+
+    def _may_team_decide(self, unit: Unit) -> bool:
+        of_services = sources_of([unit], self._schema) & {UNIPROT, *NETWORKS}
+        return bool(of_services) or (self._papers is not None and self._papers.reads(unit))
+
+    @cached_property
+    def _decided_by_team(self) -> list[CheckTask]:
+        """Tasks that the team decided in the run before."""
+        before = self._ledger.run(self._run.compared_with) if self._run.compared_with else None
+        handed = self._ledger.team_findings(before) if before and before.team else []
+        return [finding.task for one, finding in handed if one.is_decided]
 
     def compare(self, units: Sequence[Unit], before: Run | None) -> None:
         """Write down what became of the findings of the run before; every unit must be done."""

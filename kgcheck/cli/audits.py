@@ -42,7 +42,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 
 _SHOWN_PINS = 20
 _LATEST = "(latest)"
-_OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_since")
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "brain", "literature", "pins", "changed_since")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -57,7 +57,7 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "literature", "pins", "changed_
 )
 @columns_option()
 @part_options(
-    *("store", "reference", "offline", "literature", "pins", "ledger", "profile"),
+    *("store", "reference", "offline", "literature", "pins", "ledger", "profile", "brain"),
     live=live_option("Spot checks: ask UniProt and STRING, too, of at most 20,000 checks; no snapshot is needed."),
 )
 @options_of(
@@ -128,6 +128,7 @@ def audit(
             parts["reference"] = begun.reference
         if not given("profile"):
             parts["profile"] = begun.profile
+        parts["brain"] = begun.options.get("brain", "rules")
     with open_workspace(parts) as workspace:
         # A wrong pin is refused before a large graph is read.
         pins = read_pins(workspace.pins) if workspace.pins else ()

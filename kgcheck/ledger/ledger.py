@@ -54,7 +54,7 @@ from kgcheck.ledger.rows import (
     tally_of,
     tally_row,
 )
-from kgcheck.ledger.run import PinnedRelease, Run
+from kgcheck.ledger.run import COULD_NOT_LOOK, HandedOver, PinnedRelease, Run
 from kgcheck.ledger.tables import (
     FINDING,
     HANDED,
@@ -68,6 +68,7 @@ from kgcheck.ledger.tables import (
     SHOWN_ORDER,
     TALLY,
     UNSETTLED,
+    read_row,
 )
 from kgcheck.memory import collection_paused
 from kgcheck.model import CheckType, Finding, GraphState, Outcome, Reason, Tally, TallyMark, Target
@@ -184,16 +185,32 @@ class Ledger(Closing):
             )
         self._recorded[run.id] = kept
 
-    def handed(self, run: Run) -> dict[str, str]:
-        """Return the result of each finding that was handed to the team, by fingerprint."""
+    def handed(self, run: str) -> dict[str, HandedOver]:
+        """The findings of a run that went to the team, by fingerprint."""
         with self._database.reading() as connection:
-            rows = connection.execute(select(HANDED.c.fingerprint, HANDED.c.result).where(HANDED.c.run == run.id))
-            return {row.fingerprint: row.result for row in rows}
+            rows = connection.execute(select(HANDED).where(HANDED.c.run == run).order_by(HANDED.c.fingerprint))
+            return {row.fingerprint: read_row(HandedOver, row) for row in rows}
 
-    def hand_over(self, run: Run, old: Finding, new: Finding | None, way: str) -> None:
+    def team_findings(self, run: Run) -> list[tuple[HandedOver, Finding]]:
+        """The findings of a run that went to the team, as they stand now."""
+        same = (KEY.c.run == HANDED.c.run) & (KEY.c.fingerprint == HANDED.c.fingerprint)
+        numbers = select(KEY.c.finding).join(HANDED, same).where(HANDED.c.run == run.id)
+        query, handed = select(*FOUND).where(FINDING.c.number.in_(numbers)), self.handed(run.id)
+        with self._read("finding"), self._database.reading() as connection:
+            return [(handed[row.fingerprint], finding_of(row)) for row in connection.execute(query)]
+
+    def drop_unlooked(self, run: Run) -> None:
+        """Forget findings of a run of what nobody could look at, but for those that went to the team."""
+        of_run = select(HANDED.c.fingerprint).where(HANDED.c.run == run.id)
+        unlooked = FINDING.c.outcome == Outcome.UNAVAILABLE.value, FINDING.c.fingerprint.not_in(of_run)
+        with self._database.writing() as connection:
+            numbers = connection.scalars(select(FINDING.c.number).where(FINDING.c.run == run.id, *unlooked)).all()
+            remove_findings(connection, numbers)
+
+    def hand_over(self, run: Run, old: Finding, new: Finding | None, handed: HandedOver) -> None:
         """Write what came of a finding that was handed to the team, all or nothing."""
         with self._database.writing() as connection:
-            connection.execute(insert(HANDED).values(run=run.id, fingerprint=old.fingerprint, result=way))
+            connection.execute(insert(HANDED).values(run=run.id, **handed.model_dump()))
             if new is None:
                 return
             _take_from_tally(connection, run, old)
@@ -223,6 +240,8 @@ class Ledger(Closing):
         """Forget what was done where a service could not be looked at, so that it is done again."""
         targets = self.unlooked(run)
         with self._database.writing() as connection:
+            of_run = HANDED.c.run == run.id
+            connection.execute(delete(HANDED).where(of_run, HANDED.c.result == COULD_NOT_LOOK))
             for table in (COMPARED, COMPARISON, CONSEQUENCE):
                 connection.execute(delete(table).where(table.c.run == run.id))
             for kind, target in targets:
@@ -232,6 +251,8 @@ class Ledger(Closing):
                 self._recorded.pop(run.id, None)
                 connection.execute(delete(TALLY).where(counted))
                 found = of_target(FINDING, kind, target, label=FINDING.c.subject_label) & (FINDING.c.run == run.id)
+                again = select(FINDING.c.fingerprint).where(found)
+                connection.execute(delete(HANDED).where(of_run, HANDED.c.fingerprint.in_(again)))
                 remove_findings(connection, connection.scalars(select(FINDING.c.number).where(found)).all())
 
     def runs(self) -> list[Run]:

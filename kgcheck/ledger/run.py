@@ -35,6 +35,28 @@ class PinnedRelease(Value):
         return f"{self.source} {self.release} ({self.file} {self.sha256[:12]})" if self.file else self.source
 
 
+NOT_DECIDED = "not decided"
+COULD_NOT_LOOK = "could not look"
+"""Results of the team that are no outcome: nothing speaks clearly, or a service could not be looked at."""
+
+
+class HandedOver(Value):
+    """A finding that went to the team: how it stood, what came of it, and at what cost."""
+
+    fingerprint: str
+    result: str = Field(description="an outcome, NOT_DECIDED or COULD_NOT_LOOK")
+    outcome: str | None = Field(default=None, description="before")
+    reason: str | None = Field(default=None, description="before")
+    calls: int | None = Field(default=None, description="of services")
+    seconds: float | None = None
+    tokens: int | None = None
+    money: float | None = Field(default=None, description="where prices are set")
+
+    @property
+    def is_decided(self) -> bool:
+        return self.result not in (NOT_DECIDED, COULD_NOT_LOOK)
+
+
 class Run(Value):
     """One audit: what was asked for, of which graph, against which releases, and how far it got."""
 

@@ -1,4 +1,4 @@
-"""Ledger tables of runs and findings (format 9), and the column types of all tables.
+"""Ledger tables of runs and findings (format 10), and the column types of all tables.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Value)
 
-FORMAT = 9
+FORMAT = 10
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3
@@ -178,7 +178,13 @@ HANDED = Table(
     METADATA,
     Column("run", ForeignKey("run.id"), primary_key=True),
     Column("fingerprint", String, primary_key=True),
-    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide"),
+    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide, or could not look"),
+    Column("outcome", String, comment="before; NULL of runs that did not keep it, as with all that follows"),
+    Column("reason", String, comment="before"),
+    Column("calls", Integer, comment="of services"),
+    Column("seconds", Float),
+    Column("tokens", Integer),
+    Column("money", Float, comment="NULL also where no prices are set"),
 )
 FINDING = Table(
     "finding",

@@ -18,7 +18,8 @@ from markupsafe import Markup
 
 from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.model import CheckType, Evidence, Finding, Gap, Outcome, Reason, Tally, TallyMark
+from kgcheck.ledger.run import HandedOver
+from kgcheck.model import CheckType, Evidence, Finding, Gap, Outcome, Reason, Stance, Tally, TallyMark
 from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary, decision_words
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
@@ -145,7 +146,9 @@ def document(
             followed += 1
         else:
             choice.add(finding)
-    content = {"followed": followed} | _content(run, ledger.tallies(run)) | {"compared": compared, "states": STATES}
+    team = team_rows(ledger.team_findings(run)) if run.team else []
+    content = {"followed": followed, "team": team, "compared": compared, "states": STATES}
+    content |= _content(run, ledger.tallies(run))
     if format_ == "html":
         return html_environment().get_template("report.html").render(content, **_shown(choice, room), **_inline())
     template = _markdown().get_template("report.md")
@@ -217,6 +220,38 @@ def unasked(tallies: Iterable[Tally]) -> list[Unasked]:
         for gap, n in counts.items()
     ]
     return sorted(found, key=lambda u: (-u.undecided, -u.decided, u.source))
+
+
+class TeamRow(NamedTuple):
+    """Findings that went to the team and ended alike, with their cost."""
+
+    was: str
+    result: str
+    reason: str
+    sources: str
+    """Those that its verdict rests on; empty where it decided nothing."""
+    findings: int
+    calls: int
+    seconds: float
+    tokens: int
+    money: float | None
+
+
+def team_rows(handed: Iterable[tuple[HandedOver, Finding]]) -> list[TeamRow]:
+    """Sum up the work of the team, by how findings stood, how they ended and by which sources."""
+    groups: dict[tuple[str, str, str, str], list[HandedOver]] = defaultdict(list)
+    for one, finding in handed:
+        was = ": ".join(filter(None, (one.outcome, Reason(one.reason).words if one.reason else "")))
+        spoken = {e.source for e in finding.verdict.evidence if e.stance is not Stance.SILENT}
+        sources = ", ".join(sorted(spoken or {e.source for e in finding.verdict.evidence}))
+        decided = (finding.verdict.reason.words, sources) if one.is_decided else ("", "")
+        groups[was, one.result, *decided].append(one)
+    rows = []
+    for key, some in groups.items():
+        calls, seconds = sum(one.calls or 0 for one in some), sum(one.seconds or 0.0 for one in some)
+        tokens, prices = sum(one.tokens or 0 for one in some), [one.money for one in some if one.money is not None]
+        rows.append(TeamRow(*key, len(some), calls, seconds, tokens, sum(prices) if prices else None))
+    return sorted(rows, key=lambda row: (-row.findings, row[:4]))
 
 
 class Row(NamedTuple):

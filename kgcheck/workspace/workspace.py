@@ -509,6 +509,15 @@ class Workspace(Context):
         state = None if run.is_check else self.diff(after=run).state_of(finding.fingerprint)
         return state.value if state else None
 
+    def transcript(self, finding: Finding) -> "list[Event] | None":
+        """The events of the team's check of a finding; None where its run has none, or keeps it on another machine."""
+        from kgcheck.agents.replay import read_transcript
+
+        folder = self.settings.home / "transcripts"
+        names = (f"{finding.run}/{finding.fingerprint}.jsonl", f"{finding.run}.jsonl")
+        found = next((path for name in names if (path := folder / name).is_file()), None)
+        return read_transcript(found) if found and found.resolve().is_relative_to(folder.resolve()) else None
+
     # Verified facts
 
     def verified(self, subject: CheckTask | Triple | str) -> "Verified | None":

@@ -9,19 +9,21 @@ import pytest
 
 from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.audit.funnel import NOT_DECIDED, Funnel, worst_first
+from kgcheck.audit.funnel import Funnel, in_order
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
 from kgcheck.context import live_sources
+from kgcheck.errors import ModelUnavailable
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.run import COULD_NOT_LOOK, NOT_DECIDED, HandedOver
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Tier
+from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, TallyMark, Tier
 from kgcheck.options import AuditOptions
 from kgcheck.report.render import render
 from tests.support import loopback
@@ -109,7 +111,8 @@ def test_a_source_that_is_down_decides_nothing(
     world.uniprot.server.always = world.string.server.always = loopback.reset
     done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
 
-    assert done.run.team == {NOT_DECIDED: 4}
+    assert done.run.team == {COULD_NOT_LOOK: 4}
+    assert not done.run.finished
     assert {f.verdict.outcome for f in done.findings} == {Outcome.INSUFFICIENT}
 
 
@@ -121,12 +124,12 @@ def test_a_run_that_was_cut_off_asks_no_finding_twice(
     asked: list[str] = []
     real = Funnel._decide
 
-    def dying(self: Funnel, run: Run, one: Finding) -> Finding | None:
+    def dying(self: Funnel, run: Run, one: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
         if len(asked) == 2:
             asked.append("killed")
             raise KeyboardInterrupt
         asked.append(one.fingerprint)
-        return real(self, run, one)
+        return real(self, run, one, by_rules=by_rules)
 
     monkeypatch.setattr(Funnel, "_decide", dying)
     with pytest.raises(KeyboardInterrupt):
@@ -156,7 +159,7 @@ def test_the_score_of_an_edge_is_handed_over_too() -> None:
     undecided = finding("P10001", outcome=Outcome.INSUFFICIENT, reason=Reason.REFERENCE_OLDER)
     undecided = undecided.model_copy(update={"task": task})
 
-    assert worst_first([undecided]) == [undecided]
+    assert in_order([undecided]) == [undecided]
     asked = Request.of(task, SCHEMA)
     assert asked == parse_request(asked.words, SCHEMA).model_copy(update={"text": str(task)})
 
@@ -166,11 +169,10 @@ def test_the_worst_come_first() -> None:
         finding("P10001", outcome=Outcome.UNAVAILABLE, reason=Reason.NOT_COVERED),
         finding("P10002", outcome=Outcome.INSUFFICIENT, reason=Reason.NOTHING_FOUND),
         finding("P10003", outcome=Outcome.INSUFFICIENT, reason=Reason.CONFLICTING_EVIDENCE),
-        finding("P10004", kind=CheckType.STRUCTURE, outcome=Outcome.INSUFFICIENT, reason=Reason("orphan_node")),
         finding("P10005", outcome=Outcome.INSUFFICIENT, reason=Reason.UNMAPPED_IDENTIFIER),
     ]
 
-    assert [f.task.subject.id for f in worst_first(undecided)] == ["P10003", "P10005", "P10002", "P10001"]
+    assert [f.task.subject.id for f in in_order(undecided)] == ["P10003", "P10005", "P10002", "P10001"]
 
 
 @pytest.fixture
@@ -265,3 +267,111 @@ def test_the_command_line_hands_papers_to_the_team(
 
     assert "handed to the team: 5" in said.err
     assert any("of 1 paper looked at: none speaks of both" in text for text in kept)
+
+
+def _night(world: World, store: MemoryStore, snapshot: Path, ledger: Path, **options: Any) -> Audited:
+    given: dict[str, Any] = {"live": False, "types": (CheckType.TRIPLE,)}
+    return world.audit(store, ledger, snapshot, **(given | options))
+
+
+def test_what_was_decided_is_looked_up_again_and_others_have_their_turn(
+    world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
+) -> None:
+    nights = [_night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=2) for _ in range(3)]
+    handed = []
+    with Ledger(tmp_path / "a.sqlite") as kept:
+        handed = [kept.handed(night.run.id) for night in nights]
+    first, second, third = ({name for name, one in night.items() if one.is_decided} for night in handed)
+
+    assert len(handed[0]) == 2
+    assert first <= second <= third
+    assert len(set().union(*handed)) == len(PAIRS)
+    assert len(third) == 3
+    # Of one release, an answer that was kept is not asked for again.
+    assert sum(one.calls or 0 for name, one in handed[1].items() if name in first) == 0
+
+
+@pytest.mark.slow
+def test_a_budget_of_calls_ends_the_teams_work_and_says_so(
+    world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
+) -> None:
+    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, team_calls=1)
+
+    assert sum(done.run.team.values()) == 1
+    (warning,) = (text for text in done.run.warnings if "team" in text)
+    assert warning.startswith("the budget of the team is spent (1 calls): ")
+    assert len(done.findings) == len(PAIRS)
+
+
+@pytest.mark.slow
+def test_what_nobody_could_look_at_is_handed_over_and_else_makes_no_finding(
+    world: World, store: MemoryStore, tmp_path: Path
+) -> None:
+    facts = Facts()
+    facts.release("uniprot", "2020_01", "2020-01-01").entity("P99999", record="P99999")
+    empty = facts.build(tmp_path / "empty")
+    kinds = (CheckType.EXISTENCE, CheckType.TRIPLE)
+    done = _night(world, store, empty, tmp_path / "a.sqlite", team_budget=3, types=kinds)
+    plain = _night(world, store, empty, tmp_path / "b.sqlite", types=kinds)
+
+    assert plain.findings == []
+    with Ledger(tmp_path / "a.sqlite") as kept:
+        handed = kept.handed(done.run.id)
+    assert {one.outcome for one in handed.values()} == {"unavailable"}
+    # Kinds of checks take turns, and what was not handed over leaves no finding.
+    assert {f.task.type for f in done.findings} == set(kinds)
+    assert {f.fingerprint for f in done.findings} == handed.keys()
+    assert sum(t.count for t in done.tallies) == sum(t.count for t in plain.tallies)
+
+
+@pytest.mark.slow
+def test_a_refutation_from_which_others_follow_is_looked_at_again_with_these(
+    world: World, store: MemoryStore, tmp_path: Path
+) -> None:
+    facts = Facts()
+    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
+    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
+    for other in ("P10001", "P10003", "P10004"):
+        release.entity(other, record=other)
+    snapshot = facts.build(tmp_path / "old")
+    kinds = (CheckType.EXISTENCE, CheckType.TRIPLE)
+    alone = _night(world, store, snapshot, tmp_path / "b.sqlite", types=kinds)
+    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, types=kinds)
+
+    assert "P10002" in {str(f.task.subject.id) for f in alone.findings if f.verdict.outcome is Outcome.REFUTED}
+    world.uniprot.server.always = world.string.server.always = loopback.reset
+    down = _night(
+        world,
+        store,
+        snapshot,
+        tmp_path / "c.sqlite",
+        team_budget=10,
+        types=kinds,
+        settings={"cache_dir": tmp_path / "none"},
+    )
+
+    assert down.run.team.keys() == {COULD_NOT_LOOK}
+    refuted = [{f.fingerprint for f in one.findings if f.mark is TallyMark.REFUTED} for one in (down, alone)]
+    assert refuted[0] == refuted[1]
+    about = {str(f.task): f.verdict for f in done.findings}
+    assert about["Protein P10002"].outcome is Outcome.SUPPORTED
+    assert Reason.ENDPOINT_DELETED not in {verdict.reason for verdict in about.values()}
+
+
+class _Broken:
+    """A brain whose model is away."""
+
+    def act(self, *_: object) -> Any:
+        raise ModelUnavailable("the model is away", "start it")
+
+
+@pytest.mark.slow
+def test_where_a_model_fails_the_rules_go_on(world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
+    settings = world.settings(home=world.folder / "home")
+    with Ledger(tmp_path / "a.sqlite") as kept, live_sources(SCHEMA, settings, wanted=True) as live:
+        audit = Audit(store, snapshot, kept, settings, live=live, make_brain=lambda _: _Broken())
+        done = of_run(kept, audit.start(AuditOptions(types=(CheckType.TRIPLE,), team_budget=10, brain="llm")))
+
+    assert done.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
+    (warning,) = (text for text in done.run.warnings if "team" in text)
+    assert "went by the rules: the model is away" in warning

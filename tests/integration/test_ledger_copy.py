@@ -20,6 +20,7 @@ from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.ledger.place import ledger_place
+from kgcheck.ledger.run import NOT_DECIDED, HandedOver
 from kgcheck.ledger.tables import FORMAT, METADATA, RUN
 from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
@@ -82,7 +83,9 @@ def fill(place: str) -> None:
             found += [finding(mine, f"Q{n}").model_copy(update={"change": change}) for n in range(60)]
             gap = tally().model_copy(update={"gaps": (Gap("uniprot", Reason.NOT_COVERED),), "by_team": True})
             ledger.record(mine, "one", found, [tally(3), gap], "digest")
-            ledger.hand_over(mine, found[0], None, "not decided")
+            ledger.hand_over(
+                mine, found[0], None, HandedOver(fingerprint=found[0].fingerprint, result=NOT_DECIDED, calls=2)
+            )
         ledger.finish(run("a"))
         DecisionTable(ledger.database).add([decision(n) for n in range(3)])
 

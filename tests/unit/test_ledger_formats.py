@@ -17,6 +17,7 @@ from sqlalchemy.sql import ClauseElement
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.comparisons import COMPARED, Pair, RunComparison, present
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
+from kgcheck.ledger.run import HandedOver
 from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, SHOWN_ORDER
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
 from tests.unit.test_ledger import finding, run, tally
@@ -44,8 +45,8 @@ def test_every_statement_of_the_ledger_is_one_of_postgresql(tmp_path: Path, stat
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.start(run().model_copy(update={"releases": (release,)}))
         ledger.record(run(), "one", [a], [tally(), tally().model_copy(update={"gaps": (unlooked,)})])
-        ledger.hand_over(run(), a, a, "refuted")
-        _ = ledger.handed(run()), ledger.done(run()), ledger.tallies(run())
+        ledger.hand_over(run(), a, a, HandedOver(fingerprint=a.fingerprint, result="refuted"))
+        _ = ledger.handed(run().id), ledger.done(run()), ledger.tallies(run())
         _ = list(ledger.findings(run(), [Outcome.REFUTED], limit=3)), ledger.finding(a.fingerprint[:4])
         _ = ledger.run("latest"), ledger.audit_before("graph.lbdb")
         ledger.reopen(run())
@@ -139,7 +140,7 @@ def test_a_tally_counts_what_the_team_decided_apart(tmp_path: Path) -> None:
         ledger.start(run())
         ledger.record(run(), "one", [finding(run(), "P1")], [tally(2)])
         new = finding(run(), "P1", Outcome.SUPPORTED)
-        ledger.hand_over(run(), finding(run(), "P1"), new, "supported")
+        ledger.hand_over(run(), finding(run(), "P1"), new, HandedOver(fingerprint=new.fingerprint, result="supported"))
 
         assert [(t.by_team, t.outcome, t.count) for t in ledger.tallies(run())] == [
             (False, Outcome.REFUTED, 1),

@@ -135,6 +135,10 @@ def claim_format(place: Path | URL, format_: int) -> None:
     engine.dispose()
 
 
+def _results(ledger: Ledger) -> dict[str, str]:
+    return {fingerprint: one.result for fingerprint, one in ledger.handed(FIRST).items()}
+
+
 def test_the_format_is_the_one_step_from_the_release_before(tmp_path: Path) -> None:
     with Ledger(tmp_path / "l.sqlite") as ledger, ledger.database.reading() as connection:
         script = ScriptDirectory.from_config(configuration(connection))
@@ -173,7 +177,7 @@ def test_a_ledger_of_the_release_before_keeps_its_findings(released: Path | URL)
         assert [f.task.subject.id for f in ledger.findings(ledger.run(SECOND))] == ["P1", "P2", "Q1"]
         assert ledger.finding(expected[0].fingerprint) == expected[0]
         assert [(t.by_team, t.count) for t in ledger.tallies(ledger.run(FIRST))] == [(True, 1), (False, 3)]
-        assert ledger.handed(ledger.run(FIRST)) == {expected[0].fingerprint: "refuted"}
+        assert _results(ledger) == {expected[0].fingerprint: "refuted"}
         assert ledger.run(FIRST).releases[0].source == "go"
         with ledger.database.reading() as connection:
             query = select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == FIRST)
@@ -193,7 +197,7 @@ def test_what_the_release_before_called_refuted_of_a_missing_edge_is_supported(r
         found = list(ledger.findings(ledger.run(FIRST)))
         assert {(f.verdict.outcome, f.mark) for f in found} == {(Outcome.SUPPORTED, TallyMark.LACKS_IT)}
         assert {t.mark for t in ledger.tallies(ledger.run(FIRST))} == {TallyMark.LACKS_IT}
-        assert set(ledger.handed(ledger.run(FIRST)).values()) == {"supported"}
+        assert set(_results(ledger).values()) == {"supported"}
         assert list(ledger.findings(ledger.run(FIRST), [Outcome.REFUTED])) == []
         with ledger.database.reading() as connection:
             assert set(connection.execute(select(FINDING.c.fingerprint, FINDING.c.basis)).all()) == bases

@@ -16,6 +16,7 @@ from kgcheck.errors import LedgerError
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.ledger import Ledger, forget
 from kgcheck.ledger.rows import FindingRows, finding_row
+from kgcheck.ledger.run import HandedOver
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PLACE, UNSETTLED, JsonText
 from kgcheck.model import Finding, Outcome
 from tests.support import ROOT
@@ -93,7 +94,8 @@ def test_what_the_team_decides_changes_its_place(place: Path | URL) -> None:
         ledger.start(run())
         ledger.record(run(), "one", as_rows(some(range(5))), [tally(5)])
         old = some(range(2, 3))[0]
-        ledger.hand_over(run(), old, finding(run(), "P002", Outcome.SUPPORTED), "supported")
+        handed = HandedOver(fingerprint=old.fingerprint, result="supported")
+        ledger.hand_over(run(), old, finding(run(), "P002", Outcome.SUPPORTED), handed)
 
         shown = [(f.task.subject.id, f.verdict.outcome) for f in ledger.findings(run())]
         assert shown[-1] == ("P002", Outcome.SUPPORTED)

@@ -14,6 +14,7 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision
 from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding, Triple
+from kgcheck.report.tables import transcript_line
 from kgcheck.report.wording import graph_value, proposed, task_words
 from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Fingerprint
@@ -115,6 +116,7 @@ def finding_content(workspace: Workspace, fingerprint: str, query: TriageQuery) 
         "names": _names(workspace, finding),
         "abstracts": _abstracts(workspace, finding),
         "drawing": _drawing(workspace, finding),
+        "transcript": _transcript(workspace, finding),
         "similar": _similar(workspace, finding, alike) if known.state else [],
         "similar_address": alike.address,
         "back": query.whole_address,
@@ -222,6 +224,14 @@ def _abstracts(workspace: Workspace, finding: Finding) -> dict[str, Document]:
             # The index may be another one than that of the run: the quote stands by itself then.
             continue
     return found
+
+
+def _transcript(workspace: Workspace, finding: Finding) -> list[str]:
+    """The lines of what the team did about a finding; empty where it did nothing, or its transcript is not here."""
+    try:
+        return [transcript_line(event) for event in workspace.transcript(finding) or ()]
+    except KgcheckError as error:
+        return [error.in_one_line]
 
 
 def _drawing(workspace: Workspace, finding: Finding) -> Drawing | None:

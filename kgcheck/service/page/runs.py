@@ -11,7 +11,7 @@ from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.ledger.tables import OPEN_SEVERITIES
 from kgcheck.model import CheckType, Tally, TallyMark
-from kgcheck.report.documents import Row, by_target, unasked
+from kgcheck.report.documents import Row, by_target, team_rows, unasked
 from kgcheck.report.tables import marks, shown_marks
 from kgcheck.service.access import Curator, Open, Viewer
 from kgcheck.service.api.shapes import RunId
@@ -192,6 +192,8 @@ def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> 
         states = {state.value: count for state, count in diff.counts.items()} if diff else {}
         findings = list(workspace.findings(found, limit=1)) if found.is_check else []
         facets = None if found.is_check else workspace.facets(workspace.list_findings(found))
+        with workspace.reading() as ledger:
+            team = team_rows(ledger.team_findings(found)) if found.team else []
         trend = None if found.is_check else trend_of(workspace, found)
     nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
     edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
@@ -201,7 +203,7 @@ def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> 
         targets=by_target(tallies),
         states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
         checked=findings[0] if findings else None,
-        found=facets.marks if facets else None, followed=facets.followed if facets else 0,
+        found=facets.marks if facets else None, followed=facets.followed if facets else 0, team=team,
     )  # fmt: skip
 
 

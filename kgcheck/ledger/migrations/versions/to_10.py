@@ -1,4 +1,4 @@
-"""Migrate a ledger from format 3, the last one released, to format 9."""
+"""Migrate a ledger from format 3, the last one released, to format 10."""
 
 from alembic import op
 from sqlalchemy import (
@@ -24,7 +24,7 @@ from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
-revision = "9"
+revision = "10"
 down_revision = "3"
 
 _OLD = "finding_3"
@@ -41,6 +41,8 @@ def upgrade() -> None:
     METADATA.create_all(connection)
     op.add_column("compared", Column("is_there", Boolean, nullable=False, server_default=false()))
     op.add_column("run", Column("store_id", String))
+    for name in ("outcome", "reason", "calls", "seconds", "tokens", "money"):
+        op.add_column(HANDED.name, Column(name, HANDED.c[name].type))
     # By their places, as they were known till now.
     connection.execute(update(RUN).values(store_id=RUN.c.store))
     # Of the patches that are there nobody knows whether they were made here.
