@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.embed import Embedder
     from kgcheck.literature.gather import SourceName
+    from kgcheck.literature.graph_papers import GraphPaperSource
     from kgcheck.literature.manifest import Manifest
     from kgcheck.literature.paper_search import PaperHit, PassageHit
     from kgcheck.workspace import Workspace
@@ -161,6 +162,35 @@ def corpus_gather(
         finally:
             # What came before the service was gone can be searched.
             _build(corpus, embedder)
+
+
+@corpus.command("for-graph")
+@workspace_options("store", "reference", "ledger", "profile", literature=index_option())
+@click.option(
+    "--source",
+    type=click.Choice(("europepmc", "pubmed")),
+    default="europepmc",
+    show_default=True,
+    help="Where to look.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=200, show_default=True, help="Most papers that are added."
+)
+@_MODEL
+def corpus_for_graph(workspace: "Workspace", source: "GraphPaperSource", limit: int, model: str | None) -> None:
+    """Gather the abstracts that the edges of the graph cite, and those about what is undecided, into an index.
+
+    Papers that edges cite by PMID come first, those that most edges cite before others; then those that name both ends
+    of an edge that the latest audit left undecided. The same command goes on where the one before ended. What a service
+    lacked is asked for again after 30 days.
+
+    Exit codes: 0 done; 2 usage or configuration; 3 the service could not be looked at: what came is kept.
+    """
+    done = workspace.gather_papers(source=source, limit=limit, model=model)
+    cited = f"edges cite {how_many(done.cited, 'paper')}, and {source} lacks {done.lacking:,}"
+    note(f"records: {_counted(done.counts)}; {cited}")
+    searched = f"{how_many(done.searched, 'undecided edge')} searched"
+    note(f"{searched}; {done.waiting:,} more to ask for{': the same command goes on' if done.waiting else ''}")
 
 
 def _counted(counts: dict[str, int]) -> str:

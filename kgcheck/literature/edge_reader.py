@@ -42,16 +42,7 @@ class TripleReader:
         self.schema = schema
 
     def claim(self, triple: Triple) -> EdgeClaim:
-        form = self._form(triple)
-        return _claim(triple, form, self._names.of_many((triple.head, triple.tail)))
-
-    def _form(self, triple: Triple) -> ClaimForm:
-        form = form_of(triple, self.schema)
-        if form is None:
-            known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(self.schema.address) if f.for_papers]
-            pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
-            raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
-        return form
+        return claim_of(triple, self._names, self.schema)
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """Judge an edge by papers, and return those that were read."""
@@ -120,7 +111,7 @@ class TripleReader:
         claims: dict[Triple, EdgeClaim] = {}
         for triple in triples:
             with suppress(UnknownName):
-                forms[triple] = self._form(triple)
+                forms[triple] = _form(triple, self.schema)
         names = self._names.of_many(ref for triple in forms for ref in (triple.head, triple.tail))
         for triple, form in forms.items():
             with suppress(UnknownName):
@@ -154,6 +145,20 @@ class TripleReader:
             value=f"{looked:,} of {papers} looked at: "
             + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
         )
+
+
+def claim_of(triple: Triple, names: Names, schema: Schema) -> EdgeClaim:
+    """An edge in words; UnknownName where none are known for it, or for one of its ends."""
+    return _claim(triple, _form(triple, schema), names.of_many((triple.head, triple.tail)))
+
+
+def _form(triple: Triple, schema: Schema) -> ClaimForm:
+    form = form_of(triple, schema)
+    if form is None:
+        known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(schema.address) if f.for_papers]
+        pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
+        raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
+    return form
 
 
 def _claim(triple: Triple, form: ClaimForm, names: Mapping[Ref, tuple[str, ...]]) -> EdgeClaim:

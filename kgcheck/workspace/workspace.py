@@ -1,14 +1,14 @@
 """`Workspace`: kgcheck's Python API over one graph: load, audit, ask, verify, decide, patch."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgcheck.choices import FORMATS, THRESHOLDS, chosen
 from kgcheck.context import Context, noting
-from kgcheck.errors import UsageError
+from kgcheck.errors import LedgerError, UnknownName, UsageError
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
 from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
 from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
+    from kgcheck.literature.graph_papers import GraphPapers, GraphPaperSource
     from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
@@ -288,6 +289,45 @@ class Workspace(Context):
                 notes.append(f"also: {', '.join(also)}")
             hits = find_papers(index, query, limit=limit, documents=documents, also=also, sections=sections)
         return SearchResult(hits, also, tuple(notes))
+
+    def gather_papers(
+        self, *, source: "GraphPaperSource" = "europepmc", limit: int = 200, model: str | None = None
+    ) -> "GraphPapers":
+        """Put at most ``limit`` more abstracts into the index, which is made where it is missing, and build it.
+
+        First those that edges cite by PMID, then those that name both ends of edges that the latest audit left
+        undecided. What came before a service was gone is kept.
+        """
+        from kgcheck.audit.funnel import UNDECIDED, in_order
+        from kgcheck.literature.corpus import Corpus
+        from kgcheck.literature.edge_reader import claim_of
+        from kgcheck.literature.graph_papers import cited_papers, gather_for_graph
+        from kgcheck.literature.search import choose_model
+        from kgcheck.providers.http import Http
+
+        if self.literature is None:
+            raise UsageError("no papers are named", "name the folder of a literature index: literature=")
+        cited, names = cited_papers(self.graph), self.names()
+        edges = dict.fromkeys(f.task.edge for f in in_order(self._latest_findings(UNDECIDED)) if f.task.edge)
+        claims = []
+        for edge in edges:
+            with suppress(UnknownName):
+                claims.append((str(edge), claim_of(edge, names, self.schema)))
+        with Http(self.settings) as http, Corpus(self.literature, create=True, progress=self.progress) as corpus:
+            embedder, _ = choose_model(model, corpus.model[0] if corpus.model else None)
+            try:
+                return gather_for_graph(cited, claims, corpus, http, source=source, limit=limit)
+            finally:
+                corpus.build(embedder)
+
+    def _latest_findings(self, outcomes: Iterable[Outcome]) -> list[Finding]:
+        """Findings of the newest audit of this store; none where there is none."""
+        try:
+            with self.reading() as ledger:
+                run = ledger.audit_before(self.graph.store_id())
+                return list(ledger.findings(run, outcomes)) if run else []
+        except LedgerError:
+            return []
 
     def brief(self, topic: str, *, limit: int = 100, prose: bool = True, **options: Any) -> "Brief":
         """Gather what is verified, stated, denied and open about a node or a topic; options: `Spending`.
