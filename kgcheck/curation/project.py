@@ -212,6 +212,11 @@ class Checking(Referring, AuditScope):
     """Settings of jobs that audit."""
 
     only_new: bool = Field(default=False, description="thresholds count only what is new or reopened")
+    brain: Annotated[str, *one_of("brain", BRAINS)] | None = Field(
+        default=None,
+        description="decides the steps of the agent team; unless set, llm where KGCHECK_LLM_MODEL names a model, else"
+        " rules",
+    )
     thresholds: tuple[Threshold, ...] = Field(
         default=(Threshold(error_if="> 0"),), description="when it warns and when it fails"
     )
@@ -219,9 +224,15 @@ class Checking(Referring, AuditScope):
 
 
 class AuditJob(Checking):
-    """Audits a store."""
+    """Audits a store; loads it, and gathers papers on it, before."""
 
     kind: Literal["audit"]
+    load: Place | None = Field(default=None, description="import directory that is loaded into the store first")
+    papers: int | None = Field(
+        default=None,
+        gt=0,
+        description="most abstracts that are added to the papers of the job before: kgcheck corpus for-graph",
+    )
 
 
 class RefreshJob(Checking):
@@ -425,7 +436,7 @@ class Project:
         """Refuse a job of a file that is not trusted and that would write elsewhere."""
         patterns = [getattr(job, name, None) for name in ("quarantine", "out")]
         patterns += [report.path for report in job.reports] if isinstance(job, Checking) else []
-        if isinstance(job, LoadJob) and (store := self.store_entry(job)):
+        if loads(job) and (store := self.store_entry(job)):
             patterns.append(store.place)
         if isinstance(job, RefreshJob) and (reference := self.reference_of(job)):
             patterns += [reference.snapshot, reference.files]
@@ -450,6 +461,11 @@ class Project:
 
     def _profile(self, name: str) -> str:
         return str(self.folder / name) if "/" in name or name.startswith(".") else name
+
+
+def loads(job: AnyJob) -> bool:
+    """Tell whether a job writes to its store."""
+    return isinstance(job, LoadJob) or (isinstance(job, AuditJob) and job.load is not None)
 
 
 def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> E | None:
@@ -514,6 +530,9 @@ def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
         for other in job.after if isinstance(job, CheckingFiles) else ():
             if not isinstance(values.jobs.get(other), Checking | LoadJob):
                 mistakes.append(Mistake(where=f"jobs.{name}.after", what=f"{other!r} is no load, audit or refresh"))
+        if isinstance(job, AuditJob) and job.papers and not project.literature_of(job):
+            lacking = "papers are gathered into an index: name it with literature"
+            mistakes.append(Mistake(where=f"jobs.{name}.papers", what=lacking))
         if isinstance(job, RefreshJob):
             reference = project.reference_of(job)
             if reference is None or not reference.files:
@@ -553,7 +572,7 @@ def _shared(project: Project, one: str, other: str) -> str | None:
     jobs = project.job(one), project.job(other)
     stores = [project.store_entry(job) for job in jobs]
     references = [project.reference_of(job) if isinstance(job, Referring) else None for job in jobs]
-    if any(isinstance(job, LoadJob) for job in jobs) and stores[0] == stores[1]:
+    if any(map(loads, jobs)) and stores[0] == stores[1]:
         return "store"
     if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:
         return "reference"

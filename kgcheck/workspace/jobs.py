@@ -28,7 +28,15 @@ from kgcheck.curation.project import (
     Retention,
 )
 from kgcheck.curation.thresholds import Severity, judge, worst
-from kgcheck.errors import ChangedMeanwhile, InputError, KgcheckError, LedgerError, SourceUnreachable, UsageError
+from kgcheck.errors import (
+    ChangedMeanwhile,
+    InputError,
+    KgcheckError,
+    LedgerError,
+    SourceError,
+    SourceUnreachable,
+    UsageError,
+)
 from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.verified import VerifiedFiles
@@ -128,7 +136,7 @@ class JobWorker:
             case LoadJob() as job:
                 return self._load(job)
             case AuditJob() as job:
-                return self._audit(job)
+                return self._load_and_audit(job)
             case RefreshJob() as job:
                 return self._refresh(job)
             case BatchJob() as job:
@@ -156,13 +164,21 @@ class JobWorker:
     def _open_for(self, job: Checking | CheckingFiles) -> Workspace:
         """A workspace with the references and the papers that a job names, or the default ones."""
         reference, literature = self._project.reference_of(job), self._project.literature_of(job)
-        return self._open(reference.snapshot if reference else None, literature=literature, live=job.live)
+        brain = (job.brain if isinstance(job, Checking) else None) or self._default_brain
+        return self._open(reference.snapshot if reference else None, literature=literature, live=job.live, brain=brain)
+
+    @property
+    def _default_brain(self) -> str:
+        is_of_model = isinstance(self._job, Checking) and self._job.team_budget and self._settings.llm_model
+        return "llm" if is_of_model else "rules"
 
     def _load(self, job: LoadJob) -> JobWork:
         quarantine = self._path(job.quarantine) if job.quarantine else None
-        options = {name: getattr(job, name) for name in LoadOptions.model_fields}
+        return self._loaded(job.directory, quarantine, {name: getattr(job, name) for name in LoadOptions.model_fields})
+
+    def _loaded(self, directory: str, quarantine: Path | None, options: dict[str, Any]) -> JobWork:
         with self._open() as workspace:
-            loaded = workspace.load(self._project.place(job.directory), quarantine=quarantine, **options)
+            loaded = workspace.load(self._project.place(directory), quarantine=quarantine, **options)
         rejected = how_many(loaded.quarantined, "row")
         text = f"{how_many(loaded.nodes, 'node')}, {how_many(loaded.edges, 'edge')}, {rejected} quarantined"
         severity = Severity.WARN if loaded.quarantined > loaded.foreign or loaded.warnings else Severity.OK
@@ -170,6 +186,28 @@ class JobWorker:
             severity, text = Severity.UNAVAILABLE, f"{text}; incomplete: {loaded.incomplete}"
         figures = {name: getattr(loaded, name) for name in ("nodes", "edges", "quarantined", "causes")}
         return JobWork(severity, text, notes=tuple(loaded.warnings), figures=figures)
+
+    def _load_and_audit(self, job: AuditJob) -> JobWork:
+        """Load the graph, gather papers on it, audit it and let the team decide, as far as the job names each."""
+        before = []
+        if job.load is not None:
+            loaded = self._loaded(job.load, None, {})
+            before.append(replace(loaded, message=f"loaded {loaded.message}"))
+        if job.papers:
+            before.append(self._gather(job, job.papers))
+        done = self._audit(job)
+        notes = tuple(note for one in before for note in (one.message, *one.notes))
+        return replace(done, severity=worst(one.severity for one in (*before, done)), notes=(*notes, *done.notes))
+
+    def _gather(self, job: AuditJob, limit: int) -> JobWork:
+        """Gather papers on the graph; where a service is away, those that are there do."""
+        try:
+            with self._open_for(job) as workspace:
+                done = workspace.gather_papers(limit=limit)
+        except SourceError as error:
+            return JobWork(Severity.UNAVAILABLE, f"papers could not be gathered: {error.in_one_line}")
+        came, left = sum(done.counts.values()), f"{done.waiting:,} more to ask for"
+        return JobWork(Severity.OK, f"papers: {how_many(came, 'record')} came; {left}, {done.lacking:,} not to be had")
 
     def _audit(self, job: Checking, since: Path | None = None) -> JobWork:
         with self._open_for(job) as workspace:
@@ -300,6 +338,9 @@ class JobWorker:
         outcomes = {outcome.value: count for outcome in Outcome if (count := audit.outcomes[outcome])}
         counts = marks(audit.tallies)
         text = ", ".join(f"{counts[mark]:,} {mark.value}" for mark in TallyMark if counts[mark])
+        if ways := audit.run.team:
+            decided = ", ".join(f"{count:,} {way}" for way, count in ways.items())
+            text += f"; of {sum(ways.values()):,} handed to the team {decided}"
         return JobWork(
             severity,
             f"audit {audit.run.id}: {text or 'nothing to check'}",

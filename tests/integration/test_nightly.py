@@ -1,0 +1,52 @@
+"""The job that `kgcheck init` writes: load, papers, audit and team, with services on loopback, over two nights."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.service.app import create_app
+from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.settings import Settings
+from tests.integration.test_graph_papers import Europe
+from tests.support.api import bearer
+from tests.support.audits import core_import, demo, kgcheck
+from tests.support.loopback import Loopback
+from tests.support.world import running
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_job_of_init_does_it_all(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    assert kgcheck("init", project, cwd=tmp_path).code == 0
+    shutil.copytree(core_import(), project / "import")
+    shutil.copy(demo().reference, project / "reference.duckdb")
+    with running(shared_data, tmp_path) as world, Loopback() as server:
+        Europe(server, set())
+        world.environment(monkeypatch)
+        monkeypatch.setenv("KGCHECK_EUROPEPMC_URL", server.url)
+        monkeypatch.setenv("KGCHECK_CONFIG", str(project / "kgcheck.toml"))
+        nights = [json.loads(kgcheck("job", "run", "nightly", "--format", "json", cwd=project).out) for _ in range(2)]
+
+    assert [night["state"] for night in nights] == ["done", "done"]
+    assert all("handed to the team" in night["message"] for night in nights)
+    assert nights[0]["result"]["notes"][0].startswith("loaded ")
+    assert any(note.startswith("papers: ") for note in nights[0]["result"]["notes"])
+    (report,) = nights[1]["result"]["reports"]
+    assert "What the team decided" in Path(report).read_text()
+    ledger = project / ".kgcheck" / "ledger.sqlite"
+    with Ledger(ledger, create=False) as kept:
+        handed = kept.team_findings(kept.run(nights[1]["run"]))
+    decided = next(finding for one, finding in handed if one.is_decided)
+    options = {"store": str(project / ".kgcheck/graph.lbdb"), "ledger": str(ledger)}
+    service = Service(ServiceOptions(**options), Settings(home=project / ".kgcheck"))
+    with TestClient(create_app(service), "http://127.0.0.1", headers=bearer(service)) as page:
+        shown = page.get(f"/findings/{decided.fingerprint}").text
+        run = page.get(f"/runs/{nights[1]['run']}").text
+    assert "What the team did" in shown
+    assert "[validation] validation agent: reference_look_up" in shown
+    assert "What the team decided" in run
