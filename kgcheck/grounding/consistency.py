@@ -378,7 +378,9 @@ def _directions(sentence: Sentence, text: str) -> Iterator[Remarked]:
         turned = form is _FROM_TO
         for match in form.finditer(text):
             before = match.groupdict().get("between") or _clause(text[: match.start()])[-200:]
-            way = _way(_WORD.findall(before))
+            words = _WORD.findall(before)
+            # "(range from 7 to 5)" goes nowhere.
+            way = 0 if words and words[-1].lower().startswith("rang") else _way(words)
             one, other = _value(match["one"]), _value(match["other"])
             grows = (other > one) if turned else (one > other)
             if way and one != other and (way > 0) is not grows:

@@ -54,6 +54,7 @@ def test_words_that_the_numbers_of_their_sentence_deny_are_remarked(text: str, r
         "The level of significance was set at p < 0.05.",
         "Weight increased from 24.2 g to 31.5 g in treated mice.",
         "Weight decreased from 31.5 g to 24.2 g.",
+        "The fit was improved to 4.9 (range from -6.1 to -8.1).",
         "Counts were higher in treated mice (45.2) than in controls (31.8).",
         "Counts did not increase from 45 to 31 days.",
         "Zinc was tied to a reduced risk of relapse (OR 0.62).",
