@@ -324,7 +324,8 @@ def _look_at_silence(
         _unmapped_ends(tables, check)
         if complete is not None:
             _unmapped_pairs(tables, check, complete)
-    add_gaps(tables, topics, check.source, check.link)
+    if not check.optional or topics.speak(check.source, check.link):
+        add_gaps(tables, topics, check.source, check.link)
 
 
 def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:

@@ -71,6 +71,7 @@ class EdgeCheck(Value):
         default=None,
         description="the source as edges cite it with a channel, `NAME (channel)`: silence of that channel is closed",
     )
+    optional: bool = Field(default=False, description="where no file of the source was read, nothing is missing")
     note: str = ""
 
 

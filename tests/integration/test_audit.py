@@ -48,7 +48,7 @@ KEYS = [
 ]
 EVIDENCE_KEYS = {
     *("source", "release", "record", "url", "retrieved_at", "pinned_at", "stance", "world", "tier"),
-    *("reason", "value", "quote", "score", "about", "replacements", "candidates"),
+    *("reason", "value", "quote", "score", "about", "replacements", "candidates", "weight"),
 }
 
 

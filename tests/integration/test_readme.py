@@ -30,6 +30,7 @@ NOT_RUN = {
     r"^make |^pip ": "sets up the very environment that the tests run in",
     r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
     r"--neo4j-home": "needs a stopped Neo4j installation: tests/integration/test_load_offline.py",
+    "job run nightly": "asks services: test_nightly.py",
     r"--live|--team-budget|reference fetch": "asks services: test_live.py, test_reference_fetch.py",
     r"--brain llm|--verifier llm|kgcheck improve": "needs a model: test_real_model.py, test_improve.py, test_protocol*",
     r"gather --topic": "asks services: tests/integration/test_gather_topic.py",
@@ -55,8 +56,8 @@ NOT_RUN_COUNT = {
     "--index index": 5,
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
-NOT_RUN_COUNT |= {"createdb|postgresql": 4, "job serve": 1}
-NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 9}
+NOT_RUN_COUNT |= {"createdb|postgresql": 4, "job serve": 1, "job run nightly": 2}
+NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 10, "--brain llm|--verifier llm|kgcheck improve": 9}
 NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
 CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1), "ground": (0, 1)}

@@ -118,9 +118,9 @@ def test_a_request_has_every_pattern_that_its_ids_may_fit() -> None:
             "attributes of ACTS_ON with a check: score",
         ),
         (
-            ["attribute P04637 ASSOCIATED_WITH DOID:162 score"],
+            ["attribute P04637_S9-p IS_SUBSTRATE_OF Q00987 score"],
             UnknownName,
-            "there is no check of 'ASSOCIATED_WITH.score'",
+            "there is no check of 'IS_SUBSTRATE_OF.score'",
             "with a check: none",
         ),
         (["attribute P04637 ACTS_UPON Q00987 score"], UnknownName, "no relation 'ACTS_UPON'", "did you mean ACTS_ON"),

@@ -189,6 +189,30 @@ def test_a_corruption_is_found(name: str, study: StudyProtocol) -> None:
     assert kind in {found for found, *_ in alarms(changed) - alarms(study)}
 
 
+HARMLESS: dict[str, tuple[str, Callable[[Raw], object]]] = {
+    "order of facts": ("", lambda r: of_fixed(r, "gene_set")["facts"].reverse()),
+    "spaces": ("", swap(lambda r: of_fixed(r, "gene_set"), "text", "; ", ";  ")),
+    "order of tests": ("", lambda r: of_fixed(r, "enrichment", "enrichment")["statistics"].reverse()),
+    "thousands": (
+        "", put(lambda r: of_fixed(r, "proximity", "proximity")["parameters"][0], value="1000"),
+    ),
+    "other words": ("step_reworded", put(lambda r: of_fixed(r, "enrichment", "enrichment"), rationale="It shows.")),
+    "summary": ("step_reworded", put(lambda r: r["sections"][0], summary="What the study takes.")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_other_words_of_the_same_are_not_called_wrong(name: str, study: StudyProtocol) -> None:
+    kind, change = HARMLESS[name]
+    raw = study.model_dump(mode="json")
+    change(raw)
+    changed = StudyProtocol.model_validate(raw)
+
+    assert changed != study
+    before, after = ({(kind, step) for kind, step, _ in alarms(one)} for one in (study, changed))
+    assert {found for found, _ in after - before} == ({kind} if kind else set())
+
+
 def test_steps_of_other_rules_are_not_called_wrong(study: StudyProtocol) -> None:
     old = study.model_copy(update={"rules": "0" * 16})
     found = alarms(old) - alarms(study)

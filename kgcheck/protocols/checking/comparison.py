@@ -26,6 +26,7 @@ from kgcheck.protocols.design.material import DesignRules, facts_named, holds_wo
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
     ReportStep,
+    StepParameter,
     StudyPassage,
     StudyProtocol,
     StudyStep,
@@ -112,7 +113,10 @@ def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         left.remove(best)
         same = _same(step, best)
         for name in (n for n in StudyStep.model_fields if n not in _OWN and n not in same):
-            yield _differing(step, f"{name}: {_of_field(step, name)} instead of {_of_field(best, name)}")
+            own, other = getattr(step, name), getattr(best, name)
+            note = f"{name}: {_of_field(step, name)} instead of {_of_field(best, name)}"
+            is_reworded = isinstance(own, str) and _hard_words(own) == _hard_words(other)
+            yield remarked(StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.STEP_DIFFERS, note, step=step.id)
     # A model takes no analysis over as it stands.
     needed = wanted if protocol.made_by == "rules" else {n: wanted[n] for n in wanted if n in rules.graph_steps}
     for name, steps in needed.items():
@@ -122,7 +126,32 @@ def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 
 
 def _same(one: StudyStep, other: StudyStep) -> frozenset[str]:
-    return frozenset(n for n in StudyStep.model_fields if getattr(one, n) == getattr(other, n))
+    return frozenset(n for n in StudyStep.model_fields if _plain(getattr(one, n)) == _plain(getattr(other, n)))
+
+
+def _plain(value: object) -> object:
+    """A field without what says nothing: the order of a list, spaces, kinds of quotes, commas within numbers."""
+    match value:
+        case str():
+            return _THOUSANDS.sub("", " ".join(value.translate(_QUOTES).split()))
+        case tuple():
+            return Counter(_plain(part) for part in value)
+        case StepParameter():
+            return tuple(_plain(getattr(value, name)) for name in StepParameter.model_fields)
+    return value
+
+
+_QUOTES = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_HARD = re.compile(
+    r"[\w:.-]*\d[\w:.-]*|\w*(?<=\w)[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
+    r"|\b(?:not?|nor|never|none|without|all|each|every|only|always|must|prov\w+|caus\w+|verif\w+|confirm\w+)\b"
+)
+
+
+def _hard_words(text: str) -> Counter[str]:
+    """Words that no rewording changes: numbers, ids, names, denials, and how sure and how many."""
+    return Counter(word.strip(".:-") for word in _HARD.findall(str(_plain(text))))
 
 
 def _of_field(step: StudyStep | ReportStep, name: str) -> str:
@@ -151,9 +180,11 @@ def _section_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         made = section_of(stage, section.steps)
         for name in ("rationale", "summary"):
             own, other = getattr(section, name), getattr(made, name)
-            if own != other:
+            if _plain(own) != _plain(other):
                 note = f"{section.id} {name}: {own[:_SHOWN]!r} instead of {other[:_SHOWN]!r}"
-                yield remarked(StudyRemark.SECTION_DIFFERS, note, about=section.id)
+                is_reworded = _hard_words(own) == _hard_words(other)
+                kind = StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.SECTION_DIFFERS
+                yield remarked(kind, note, about=section.id)
 
 
 def _note_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:

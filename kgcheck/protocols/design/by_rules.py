@@ -451,7 +451,8 @@ _QUOTE = "\u201c\u201d"
 def quoted_text(step: StudyStep) -> str | None:
     """The words that a step quotes; None of one that is not a quote."""
     text = step.text
-    return text[1:-1] if text[:1] == _QUOTE[0] and text[-1:] == _QUOTE[1] and len(text) > 2 else None
+    is_quote = text[:1] in (_QUOTE[0], '"') and text[-1:] in (_QUOTE[1], '"')
+    return text[1:-1] if is_quote and len(text) > 2 else None
 
 
 def taken_over(papers: Sequence[str], heading: str) -> str:
