@@ -134,6 +134,14 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[Raw], None]]] = {
     "invented gene": ("step_differs", swap(lambda r: of_fixed(r, "gene_set"), "text", "DEF2", "TP53")),
     "invented count": ("step_differs", swap(lambda r: of_fixed(r, "verified_edges"), "text", " 1 edge", " 171 edge")),
     "hidden refutation": ("step_differs", swap(lambda r: of_fixed(r, "left_out"), "text", "refuted", "verified")),
+    "exchanged ids": (
+        "step_differs", lambda r: of_fixed(r, "gene_set").update(
+            text=of_fixed(r, "gene_set")["text"].replace("ABC1", "@").replace("DEF2", "ABC1").replace("@", "DEF2", 1)
+        ),
+    ),
+    "analysis of a fixed step": (
+        "step_differs", put(lambda r: of_fixed(r, "neighbourhood", "neighbourhood"), analysis="oracle"),
+    ),
     "step taken out": ("step_missing", without("left_out")),
     "loose threshold": (
         "step_differs",
@@ -189,9 +197,16 @@ def test_a_corruption_is_found(name: str, study: StudyProtocol) -> None:
     assert kind in {found for found, *_ in alarms(changed) - alarms(study)}
 
 
+def turn_round(step: Raw) -> None:
+    """Turn the list of a step's text round."""
+    head, _, listed = step["text"].rstrip(".").partition("): ")
+    step["text"] = f"{head}): {'; '.join(reversed(listed.split('; ')))}."
+
+
 HARMLESS: dict[str, tuple[str, Callable[[Raw], object]]] = {
     "order of facts": ("", lambda r: of_fixed(r, "gene_set")["facts"].reverse()),
     "spaces": ("", swap(lambda r: of_fixed(r, "gene_set"), "text", "; ", ";  ")),
+    "order of a list": ("", lambda r: turn_round(of_fixed(r, "gene_set"))),
     "order of tests": ("", lambda r: of_fixed(r, "enrichment", "enrichment")["statistics"].reverse()),
     "thousands": (
         "", put(lambda r: of_fixed(r, "proximity", "proximity")["parameters"][0], value="1000"),

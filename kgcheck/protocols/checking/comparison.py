@@ -37,6 +37,9 @@ _SHOWN = 90
 _OWN = ("id", "fixed")
 """Fields of a fixed step that are not compared."""
 
+_WORDS = ("text", "control", "rationale")
+"""Fields of a step that may say the same in other words."""
+
 
 def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = None) -> Iterator[StudyRemarked]:
     """Remark on steps and sections that are not what their facts, passages and analyses make them.
@@ -115,7 +118,7 @@ def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         for name in (n for n in StudyStep.model_fields if n not in _OWN and n not in same):
             own, other = getattr(step, name), getattr(best, name)
             note = f"{name}: {_of_field(step, name)} instead of {_of_field(best, name)}"
-            is_reworded = isinstance(own, str) and _hard_words(own) == _hard_words(other)
+            is_reworded = name in _WORDS and _hard_words(own) == _hard_words(other)
             yield remarked(StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.STEP_DIFFERS, note, step=step.id)
     # A model takes no analysis over as it stands.
     needed = wanted if protocol.made_by == "rules" else {n: wanted[n] for n in wanted if n in rules.graph_steps}
@@ -130,10 +133,14 @@ def _same(one: StudyStep, other: StudyStep) -> frozenset[str]:
 
 
 def _plain(value: object) -> object:
-    """A field without what says nothing: the order of a list, spaces, kinds of quotes, commas within numbers."""
+    """A field without what says nothing: the order of a list, spaces, kinds of quotes, commas within numbers.
+
+    A text lists things behind their number: "the genes (2): A; B."
+    """
     match value:
         case str():
-            return _THOUSANDS.sub("", " ".join(value.translate(_QUOTES).split()))
+            head, _, listed = _spelt_alike(value).rstrip(".").partition("): ")
+            return head, *sorted(listed.split("; "))
         case tuple():
             return Counter(_plain(part) for part in value)
         case StepParameter():
@@ -141,17 +148,21 @@ def _plain(value: object) -> object:
     return value
 
 
+def _spelt_alike(text: str) -> str:
+    return _THOUSANDS.sub("", " ".join(text.translate(_QUOTES).split()))
+
+
 _QUOTES = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HARD = re.compile(
     r"[\w:.-]*\d[\w:.-]*|\w*(?<=\w)[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
-    r"|\b(?:not?|nor|never|none|without|all|each|every|only|always|must|prov\w+|caus\w+|verif\w+|confirm\w+)\b"
+    r"|\b(?:not?|nor|never|none|without|prov\w+|caus\w+|verif\w+|confirm\w+)\b"
 )
 
 
-def _hard_words(text: str) -> Counter[str]:
-    """Words that no rewording changes: numbers, ids, names, denials, and how sure and how many."""
-    return Counter(word.strip(".:-") for word in _HARD.findall(str(_plain(text))))
+def _hard_words(text: str) -> list[str]:
+    """Words that no rewording changes: numbers, ids, names, denials and proof, as they follow each other."""
+    return [word.strip(".:-") for word in _HARD.findall(_spelt_alike(text))]
 
 
 def _of_field(step: StudyStep | ReportStep, name: str) -> str:
