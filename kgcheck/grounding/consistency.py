@@ -363,7 +363,7 @@ _VERSUS = re.compile(
     rf"\s(?:vs\.?|versus|compared\s(?:with|to))\s(?P<other>{_NUMBER})"
 )
 _WHICH = re.compile(
-    rf"(?P<one>{_NUMBER})[^.;()\d]{{0,40}},\s(?:which|that)\s(?:is|was|are|were)\s(?P<between>[^.;()\d]{{0,40}}?)than\s"
+    rf"(?<![\d,])(?P<one>{_NUMBER})[^.;()\d]{{0,40}},\s(?:which|that)\s(?:is|was|are|were)\s(?P<between>[^.;()\d]{{0,40}}?)than\s"
     rf"[^.;()]{{0,80}}\((?:[^()\d]{{0,25}})(?P<other>{_NUMBER})"
 )
 _RATIO = re.compile(

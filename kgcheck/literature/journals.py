@@ -9,7 +9,7 @@ from kgcheck.literature.documents import clean
 from kgcheck.literature.titles import is_small, title_words
 from kgcheck.resources import resource_dir
 
-_APART = re.compile(r"\s*(?:[:=(/\[]| - |\s[\u2013\u2014]\s|, )")
+_APART = re.compile(r"(?<!\s)\s*(?:[:=(/\[]| - |\s[\u2013\u2014]\s|, )")
 """Signs that set a subtitle or a place of publication apart."""
 
 _ACRONYM = re.compile(r"[A-Z](?=[A-Za-z]*[A-Z])[A-Za-z]{1,6}")

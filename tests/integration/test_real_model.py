@@ -50,6 +50,12 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield server
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands keep what they keep where the test runs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def wire(model: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wire]:
     """A model behind a wire that keeps what is said; the test that takes too long fails."""

@@ -29,6 +29,8 @@ BOUNDED = {
     _QUESTIONS: LONGEST_QUESTION,
     # A place in the last characters of a line.
     "kgcheck.grounding.manuscripts.reference_lists._BROKEN": 300,
+    # What stands right before a number.
+    "kgcheck.grounding.consistency._QUANTITY": 60,
 }
 """Expressions that are given no more than so many characters, by where they stand: these are to take LIMIT at most."""
 

@@ -354,7 +354,7 @@ def _same_number(stated: str, found: str) -> bool | None:
     return [(a, int(n)) for a, n in mine] == [(a, int(n)) for a, n in theirs]
 
 
-_COUNTED = re.compile(r"([a-z]*)(\d{1,12})")
+_COUNTED = re.compile(r"(?<![a-z])([a-z]*)(\d{1,12})")
 _PRINTED = (
     _Printed("journal", "journal", Remark.JOURNAL_DIFFERS, same_journal),
     _Printed("volume", "volume", Remark.VOLUME_DIFFERS, _same_number),

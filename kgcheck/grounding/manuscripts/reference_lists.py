@@ -147,7 +147,7 @@ _PRINTED = re.compile(
     re.VERBOSE,
 )
 
-_NO_JOURNAL = re.compile(r"[?!]\W*\s\w|\bvolume\b")
+_NO_JOURNAL = re.compile(r"[?!][^\w?!]*\s\w|\bvolume\b")
 _BOOK = re.compile(r"\bIn:|\b[Ee]d(?:itor)?s?\b\.?(?=[,\s)])")
 
 

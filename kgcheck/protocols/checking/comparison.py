@@ -154,15 +154,14 @@ def _spelt_alike(text: str) -> str:
 
 _QUOTES = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_HARD = re.compile(
-    r"[\w:.-]*\d[\w:.-]*|\w*(?<=\w)[A-Z]\w*|(?<=[a-z,;] )[A-Z]\w+"
-    r"|\b(?:not?|nor|never|none|without|prov\w+|caus\w+|verif\w+|confirm\w+)\b"
-)
+_WORD = re.compile(r"[\w:.-]+")
+_PROOF = re.compile(r"not?|nor|never|none|without|(?:prov|caus|verif|confirm)\w+", re.IGNORECASE)
 
 
 def _hard_words(text: str) -> list[str]:
-    """Words that no rewording changes: numbers, ids, names, denials and proof, as they follow each other."""
-    return [word.strip(".:-") for word in _HARD.findall(_spelt_alike(text))]
+    """Words that no rewording changes: numbers, ids, symbols, denials and proof, as they follow each other."""
+    words = (word.strip(".:-") for word in _WORD.findall(_spelt_alike(text)))
+    return [word for word in words if re.search(r"\d|.[A-Z]", word) or _PROOF.fullmatch(word)]
 
 
 def _of_field(step: StudyStep | ReportStep, name: str) -> str:
