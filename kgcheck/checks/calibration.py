@@ -89,7 +89,8 @@ def _bounds(p: float, cases: int) -> ShareBounds:
     z = 1.96
     middle, half = p + z * z / (2 * cases), z * sqrt(p * (1 - p) / cases + z * z / (4 * cases * cases))
     lower, upper = ((middle + sign * half) / (1 + z * z / cases) for sign in (-1, 1))
-    return ShareBounds(max(lower, 0.0), min(upper, 1.0))
+    # Rounding may leave the share itself outside.
+    return ShareBounds(max(min(lower, p), 0.0), min(max(upper, p), 1.0))
 
 
 @cache

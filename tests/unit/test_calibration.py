@@ -6,7 +6,7 @@ from math import sqrt
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -50,6 +50,7 @@ def opinion(by: str = "m", stance: Stance = Stance.SUPPORTS) -> Opinion:
 # --- The rule
 
 
+@example((486, 486))
 @given(st.integers(1, 5_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_bounds_are_the_roots_of_wilsons_equation(counted: tuple[int, int]) -> None:
     right, cases = counted
