@@ -128,7 +128,9 @@ def test_names_with_a_prefix_as_kgx_writes_them(server: Neo4jTarget, tmp_path: P
 
     mine = tmp_path / "mine"
     wrong, counted = drafted(server.uri, mine, snapshot, tmp_path / "d.sqlite")
-    assert (plainly(wrong), counted) == (plain, counts)
+    # Of names that are Biolink's own, its domains are asked for, too: enables is of no gene.
+    assert plainly(wrong) == plain
+    assert counted == {**counts, "insufficient": counts["insufficient"] + 1}
     assert counts["supported"] > 200
     schema = load_schema(str(mine))
     assert all(name.startswith("biolink:") for name in (*schema.label_names, *schema.relation_types))
