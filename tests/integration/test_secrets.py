@@ -195,9 +195,11 @@ def test_a_password_in_the_environment_is_seen_nowhere(
 @pytest.mark.parametrize("query", [f"?api_key={MARK}", f"?key={MARK}&x=1", f"?x={MARK}", f"#{MARK}"])
 @pytest.mark.parametrize("name", VARIABLES[1:])
 def test_a_key_in_an_address_is_refused(tmp_path: Path, name: str, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Made before the environment is wrong, whoever comes first.
+    store = demo().store
     monkeypatch.setenv(name, f"https://example.invalid/v1{query}")
 
-    said = kgcheck("check", "existence", "Protein", "P04637", "--store", demo().store, cwd=tmp_path)
+    said = kgcheck("check", "existence", "Protein", "P04637", "--store", store, cwd=tmp_path)
 
     assert said.refuses(f"the environment is wrong: {name}: ")
     assert unseen(said, tmp_path)
