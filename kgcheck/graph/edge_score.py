@@ -3,9 +3,8 @@
 It is made in SQL for a graph, and here for one edge.
 
 Only edges that cite the source have a score to check, where it has channels only those that cite one, `NAME (channel)`,
-and a placeholder is none. Parallel edges are one task. Of their
-scores the first of their kind is checked, and a missing one before all: an edge without its score is not hidden by one
-that has it.
+and a placeholder is none. Parallel edges are one task. Of their scores the first of their kind is checked, and a
+missing one before all: an edge without its score is not hidden by one that has it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -132,7 +133,8 @@ class NameIndex:
         if cache and (state := store.state()):
             schema = store.schema.model_dump_json()
             read_as = (__version__, schema, index.names, index._species, store.store_id(), store.with_retired, state)
-            index._cache = _Cache(cache, _digest(repr(read_as)), lambda: store.state() == state)
+            digest = sha256(repr(read_as).encode()).hexdigest()[:16]
+            index._cache = _Cache(cache, digest, lambda: store.state() == state)
         return index
 
     def read(self, progress: Progress | None = None) -> None:
@@ -155,7 +157,9 @@ class NameIndex:
     def _table(self, label: Label) -> pa.Table:
         with self._lock:
             if label.name not in self._tables:
-                self._tables[label.name] = self._cache.names(label, self._read) if self._cache else self._read(label)
+                number = self._schema.labels.index(label)
+                read = partial(self._read, label)
+                self._tables[label.name] = self._cache.names(number, read) if self._cache else read()
             return self._tables[label.name]
 
     def _read(self, label: Label) -> pa.Table:
@@ -302,19 +306,19 @@ class _Cache:
         self._state = state
         self._is_unchanged = is_unchanged
 
-    def names(self, label: Label, read: Callable[[Label], pa.Table]) -> pa.Table:
-        """The names of a label, mapped into memory; read from the graph where no sound file has them."""
-        path = self._folder / f"{self._state}-{_digest(label.name)}.arrow"
+    def names(self, number: int, read: Callable[[], pa.Table]) -> pa.Table:
+        """The names of a label of the schema, mapped into memory; read from the graph where no sound file has them."""
+        path = self._folder / f"{self._state}-{number}.arrow"
         with suppress(OSError, pa.ArrowException):
             table = ipc.open_file(pa.memory_map(str(path))).read_all()
             table.validate(full=True)
             counted = table.schema.metadata or {}
             if table.schema.equals(_SCHEMA) and all(counted.get(n, b"").isdigit() for n in (_OF_SPECIES, _OF_OTHERS)):
                 return table
-        table = read(label)
+        table = read()
         with suppress(OSError):
             if self._is_unchanged():
-                with replacing(path, secret=True) as partial, ipc.new_file(partial, table.schema) as file:
+                with replacing(path, secret=True) as unfinished, ipc.new_file(unfinished, table.schema) as file:
                     file.write_table(table)
                 for other in self._folder.glob("*-*.arrow"):
                     if not other.name.startswith(self._state):
@@ -325,10 +329,6 @@ class _Cache:
 _OF_SPECIES, _OF_OTHERS = b"of_species", b"of_others"
 
 _SCHEMA = pa.schema({"key": pa.string(), "id": pa.string(), "how": pa.int8(), "written": pa.string()})
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _encodable(text: str) -> str:

@@ -19,8 +19,7 @@ class ClaimForm(Value):
     relation: str
     head: str
     tail: str
-    kind: str = ""
-    """Kind of statement by which calibrations count: ``disease-gene``, ``gene-gene``."""
+    kind: str = Field(default="", description="kind of statement by which calibrations count, as disease-gene")
     claim: str = Field(max_length=_LONGEST)
     words: str = Field(default="", max_length=_LONGEST)
     # As the key was called in version 0.1.

@@ -70,7 +70,7 @@ def build_snapshot(
     """Build a snapshot from every file under a folder that a recipe knows, and from ontologies that name themselves.
 
     The snapshot appears under its name only when it is whole. `notes` gets why files were left out that no recipe of
-    the profile asks for.
+    the profile asks for, and which recipes have met no file of their provider.
     """
     left_out: list[str] = [] if notes is None else notes
     if not folder.is_dir():
