@@ -69,12 +69,12 @@ class Judges:
         left = list(documents)
         verdict = self._read(self._judges[0], claim, left, unlike=unlike)
         for judge in self._judges[1:]:
-            speak = {o.document: o for o in verdict.opinions if o.stance is not Stance.SILENT}
+            speak = {o.document for o in verdict.opinions if o.stance is not Stance.SILENT}
             if not speak:
                 break
             further = self._read(judge, claim, [d for d in left if d.id in speak], unlike=unlike)
             others = {o.document: o for o in further.opinions}
-            agreed = [_agreed(o, others[o.document]) if o.document in others else o for o in verdict.opinions]
+            agreed = [_agreed(o, others[o.document]) if o.document in speak else o for o in verdict.opinions]
             verdict = together(verdict.claim, self.name, agreed, verdict.retracted)
         return verdict
 
