@@ -1,6 +1,7 @@
 """Judges of papers over the command line: measured on labelled evidence, they decide or inform by that."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -17,13 +18,16 @@ from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
+from kgcheck.literature.embed import Embedder
 from kgcheck.literature.judges import Judge, Judges
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained_verifier import cosines
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import make_server
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
@@ -31,7 +35,7 @@ from kgcheck.workspace.tasks import AuditWanted, ChecksWanted
 from tests.support.api import served
 from tests.support.audits import MemoryStore, Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, ChatServer, Fail, Move, Say, chat_server
-from tests.support.literature import build_index
+from tests.support.literature import build_index, packaged_model
 from tests.support.mcp import given, talk
 
 pytest.importorskip("openai", reason="the extra llm is not installed")
@@ -188,6 +192,22 @@ def test_a_measurement_goes_on_and_is_kept_when_it_is_whole(server: ChatServer, 
     assert (kept.items, kept.tokens) == (6, None)
 
 
+def test_the_same_evidence_in_another_file_counts_once_and_other_words_begin_anew(tmp_path: Path) -> None:
+    ledger, out = ("--ledger", tmp_path / "l.sqlite"), ("--out", tmp_path / "m")
+    file = labelled(tmp_path / "a.jsonl", 5, 6)
+    rows = [json.loads(line) | {"claim": "It is so."} for line in file.read_text(encoding="utf-8").splitlines()]
+    again = [row | {"id": f"again{n}"} for n, row in enumerate(reversed(rows))]
+    for name, listed in (("b.jsonl", rows), ("c.jsonl", again)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in listed), encoding="utf-8")
+        assert kgcheck("bench", "judge", tmp_path / name, *ledger, *out).code == 0
+    with Ledger(tmp_path / "l.sqlite") as opened:
+        (kept,) = CalibrationTable(opened.database).all()
+    assert kept.evidence.startswith("c.jsonl ")
+    profile = shutil.copytree(profile_dir("ckg"), tmp_path / "other")
+    said = kgcheck("bench", "judge", tmp_path / "c.jsonl", *ledger, *out, "--profile", profile)
+    assert said.refuses(f"{tmp_path / 'm'} holds a batch with other options: profile")
+
+
 def test_a_calibration_that_nobody_measured_is_not_used(server: ChatServer, index: Path, tmp_path: Path) -> None:
     assert measured(tmp_path, 60, 60, "--verifier", "llm").code == 0
     with closing(sqlite3.connect(tmp_path / "l.sqlite")) as db, db:
@@ -301,6 +321,17 @@ def test_a_model_of_inference_is_a_judge_of_its_own(
     found, read, _ = checked(tmp_path, agreeing, LACKING, "--verifier", "inference")
     assert (found["outcome"], weights(read)) == ("supported", {"decides"})
     assert "60 of 60 are right" in read[0]["weight"]
+    # It reads as it was measured, without the vectors of an index.
+    embedders: list[object] = []
+
+    def noted(claim: str, documents: Sequence[Document], embedder: Embedder | None) -> object:
+        embedders.append(embedder)
+        return cosines(claim, documents, embedder)
+
+    monkeypatch.setattr("kgcheck.literature.trained_verifier.cosines", noted)
+    with_vectors = build_index(tmp_path / "vectors", papers, packaged_model())
+    _, again, _ = checked(tmp_path, with_vectors, LACKING, "--verifier", "inference")
+    assert ([e["weight"] for e in again], embedders) == ([read[0]["weight"]], [None])
     # The text without the word that the model goes by.
     _, read, _ = checked(tmp_path, index, LACKING, "--verifier", "inference")
     assert read == []
