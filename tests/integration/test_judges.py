@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 from kgcheck.curation.project import AuditJob
-from kgcheck.errors import BudgetSpent
+from kgcheck.errors import BudgetExceeded, BudgetSpent
 from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
@@ -268,17 +268,17 @@ def test_an_audit_goes_by_the_same(server: ChatServer, index: Path, tmp_path: Pa
 
 
 class Stopped:
-    """A verifier whose budget is spent after one edge."""
+    """A verifier whose budget is spent after one edge, or that takes too much for the second one alone."""
 
     name, finds_names = "llm", True
 
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, error: type[BudgetExceeded] = BudgetSpent) -> None:
+        self.calls, self.error = 0, error
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         self.calls += 1
-        if self.calls > 1:
-            raise BudgetSpent("the model was stopped after 5 tokens", "raise the limit")
+        if self.calls == 2 or (self.calls > 1 and self.error is BudgetSpent):
+            raise self.error("the model was stopped after 5 tokens", "raise the limit")
         chances = Probabilities(supports=0.9, contradicts=0.05, silent=0.05)
         return [Opinion.on(d, chances, quotes=[quote_at(d, span) for span in d.spans]) for d in documents]
 
@@ -300,6 +300,12 @@ def test_what_a_spent_budget_leaves_open_is_no_silence(index: Path) -> None:
     assert list(found) == edges[:1]
     assert failed == dict.fromkeys(edges[1:], "the model was stopped after 5 tokens")
     assert verifier.calls == 3
+    # One edge that takes more than it may leaves the others theirs.
+    with LiteratureIndex(index) as opened:
+        one = Judge("llm", "m", "p", Stopped(BudgetExceeded))
+        reader = TripleReader(opened, Judges([one]), StoreNames(store), load_schema())
+        found = reader.evidence_of_many(edges, failed := {})
+    assert (list(found), list(failed)) == ([edges[0], edges[2]], [edges[1]])
 
 
 # --- A model of inference
