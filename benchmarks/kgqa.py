@@ -21,9 +21,9 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
 from kgcheck.literature.formats import read_documents
+from kgcheck.literature.judges import Judges, trained_judge
 from kgcheck.literature.names import AllNames, StoreNames
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.loading.load import load_directory
 from kgcheck.profile.corpus_files import corpus_recipe
 from kgcheck.profile.schema import load_schema
@@ -98,7 +98,8 @@ def _papers(store: EmbeddedStore, reference: Path, items: Sequence[Item], folder
             SnapshotSource(snapshot, schema, Settings()) as source,
             closing(SnapshotNames(reference, schema)) as known,
         ):
-            reader = TripleReader(index, TrainedVerifier(), AllNames([StoreNames(store), known]), schema)
+            reader = TripleReader(index, Judges([trained_judge()]), AllNames([StoreNames(store), known]), schema)
+            reader.judges.counts_all = True
             asking, outside = with_papers(source, schema, None, reader)
             checker = checks.Checker(store, asking, outside=outside)
             results = [checker.work(item) for item in items if item.type is TaskType.CURATED]

@@ -299,27 +299,24 @@ class Context(Closing):
                 raise UsageError("a verifier judges papers, and none are named", "add --literature DIR")
             yield None
             return
-        index = self.index(notes, folder)
-        with self.judges(notes, options, index.embedder, limits, total) as judges:
-            yield self.edge_reader(index, judges)
+        with self.judges(notes, options, limits, total) as judges:
+            yield self.edge_reader(self.index(notes, folder), judges)
             notes += judges.notes()
 
     @contextmanager
     def judges(
-        self,
-        notes: list[str],
-        options: JudgeOptions,
-        embedder: "Embedder | None",
-        limits: "Limits",
-        total: "Meter | None" = None,
+        self, notes: list[str], options: JudgeOptions, limits: "Limits", total: "Meter | None" = None
     ) -> "Iterator[Judges]":
-        """The judges of papers that options name, with what they were measured at."""
+        """The judges of papers that options name, with what they were measured at.
+
+        They read without the vectors of an index: with them, they would be others than were measured.
+        """
         from kgcheck.literature.judges import Judges, judge_of
 
         with ExitStack() as opened:
             made = [
                 judge_of(
-                    name, opened.enter_context(open_verifier(name, embedder, self.settings, limits, total, notes=notes))
+                    name, opened.enter_context(open_verifier(name, None, self.settings, limits, total, notes=notes))
                 )
                 for name in options.verifiers or ("trained",)
             ]

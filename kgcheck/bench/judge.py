@@ -14,7 +14,6 @@ from kgcheck.bench.scv import ClaimItem, read_items
 from kgcheck.checks.calibration import Calibration, Cell, pooled
 from kgcheck.context import Context, noting
 from kgcheck.errors import BudgetSpent, InputFormat
-from kgcheck.inputs import read_whole
 from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document, clean
@@ -103,11 +102,11 @@ def measure_judges(
             f"{file} is no labelled evidence of edges", "each item has head, tail, passages and label: docs/verifier.md"
         )
     settings, why, batch = context.settings, "", Batch(0, 0, 0)
-    folder, digest = out or settings.home / "batch" / f"judge-{file.stem}", _digest(file)
+    folder, digest = out or settings.home / "batch" / f"judge-{file.stem}", _digest(items)
     spent, started = total_meter(settings, options.total), time.monotonic()
     judging = JudgeOptions(verifiers=options.verifiers)
     left_out = len(listed) - len(items)
-    with noting() as notes, context.judges(notes, judging, None, Limits.of(options), spent) as judges:
+    with noting() as notes, context.judges(notes, judging, Limits.of(options), spent) as judges:
         if left_out:
             notes.append(f"{how_many(left_out, 'item')} without head, tail or passages left out")
         work = JudgeWork(judges, context.schema)
@@ -117,7 +116,7 @@ def measure_judges(
                 "give each item a claim, or name a pattern of the profile",
             )
         identity = {"judge": judges.name, "model": judges.model, "prompt": judges.prompt}
-        keep_options(folder, {"task": "judge", "evidence": digest, **identity})
+        keep_options(folder, {"task": "judge", "evidence": digest, "profile": context.profile, **identity})
         try:
             batch = run_batch(
                 ((item.id, item) for item in items),
@@ -180,8 +179,10 @@ def calibrated(results: Sequence[Mapping[str, Any]]) -> Calibration:
     )
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(read_whole(file).encode()).hexdigest()[:16]
+def _digest(items: Iterable[ClaimItem]) -> str:
+    """SHA-256 of items as their recipe reads them, whatever their order and ids, 16 digits."""
+    read = sorted(item.model_dump_json(exclude={"id"}) for item in items)
+    return hashlib.sha256("\n".join(read).encode()).hexdigest()[:16]
 
 
 def rows_of(made: Calibration, trusts: Iterable[float] = (0.8, 0.9)) -> list[dict[str, Any]]:

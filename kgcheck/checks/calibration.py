@@ -22,6 +22,10 @@ AND = " and "
 """Between the names, models and prompts of judges that must agree."""
 
 
+MOST_ITEMS = 1_000_000_000
+"""Labelled items of one set, more than anybody has: a count that no number can hold is none."""
+
+
 class ShareBounds(NamedTuple):
     """Wilson's bounds of a share, 95 %."""
 
@@ -56,7 +60,7 @@ class Calibration(Value):
     prompt: str = Field(default="", description="digest of what a model is asked beside claim and papers")
     evidence: str = Field(description="name and digest of the set of labelled evidence")
     measured: datetime
-    items: int = Field(ge=0)
+    items: int = Field(ge=0, le=MOST_ITEMS)
     cells: tuple[Cell, ...] = ()
     found: int = Field(default=0, description="statements and denials of the set that were read as such")
     labelled: int = Field(default=0, description="statements and denials of the set")
@@ -64,6 +68,12 @@ class Calibration(Value):
     seconds: float | None = None
     tokens: int | None = None
     money: float | None = None
+
+    @model_validator(mode="after")
+    def _counts_each_item_once(self) -> Self:
+        if (cases := sum(cell.cases for cell in self.cells)) > self.items:
+            raise ValueError(f"{cases} cases cannot be of {self.items} items")
+        return self
 
 
 class Standing(NamedTuple):

@@ -1,7 +1,6 @@
 """CalibrationTable: measurements of judges of papers, in the ledger."""
 
-from pydantic import ValidationError
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import delete, insert, select
 
 from kgcheck.checks.calibration import Calibration
 from kgcheck.errors import FROM_A_COPY, LedgerError
@@ -18,17 +17,14 @@ class CalibrationTable(LedgerTable):
         try:
             with self._database.reading_once() as connection:
                 return [read_row(Calibration, row) for row in connection.execute(query)]
-        except ValidationError as error:
+        except (ValueError, TypeError) as error:
             where = self._database.where
             raise LedgerError(f"the ledger {where} holds a calibration that cannot be read", FROM_A_COPY) from error
 
     def keep(self, made: Calibration) -> None:
-        """Keep a measurement, in place of an earlier one of the same judge on the same set."""
+        """Keep a measurement, in place of earlier ones of the same judge on the same set, however its file is named."""
+        kept, digest = CALIBRATION.c, made.evidence.rpartition(" ")[2]
+        judge = (kept.judge == made.judge, kept.model == made.model, kept.prompt == made.prompt)
         with self._database.writing() as connection:
-            self._delete(connection, made)
+            connection.execute(delete(CALIBRATION).where(*judge, kept.evidence.endswith(digest, autoescape=True)))
             connection.execute(insert(CALIBRATION).values(dict(made)))
-
-    @staticmethod
-    def _delete(connection: Connection, made: Calibration) -> None:
-        keys = (column == getattr(made, column.name) for column in CALIBRATION.primary_key.columns)
-        connection.execute(delete(CALIBRATION).where(*keys))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote as quoted
 
 from kgcheck.checks.calibration import Standing
-from kgcheck.errors import BudgetExceeded, ModelAnswer, ModelContext, ModelUnavailable, UnknownName
+from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable, UnknownName
 from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.judges import Judges
@@ -119,26 +119,26 @@ class TripleReader:
         found: dict[Triple, tuple[Evidence, ...]] = {}
         stopped = ""
         for (triple, claim), vector in zip(claims.items(), vectors, strict=True):
+            if failed is not None and stopped:
+                failed[triple] = stopped
+                continue
             try:
-                if not stopped:
-                    found[triple] = self._evidence(triple, claim, vector, cache)
+                found[triple] = self._evidence(triple, forms[triple], claim, vector, cache)
             except (ModelAnswer, ModelContext, ModelUnavailable, BudgetExceeded) as error:
                 if failed is None:
                     raise
                 failed[triple] = error.message
-                stopped = error.message if isinstance(error, ModelUnavailable | BudgetExceeded) else ""
-            else:
-                if failed is not None and stopped:
-                    failed[triple] = stopped
+                if isinstance(error, ModelUnavailable | BudgetSpent):
+                    stopped = error.message
         return found
 
     def _evidence(
-        self, triple: Triple, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
+        self, triple: Triple, form: ClaimForm, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
     ) -> tuple[Evidence, ...]:
         judged, read, looked = self._read(triple, claim, vector, cache)
         spoken = sure_opinions(judged)
         if spoken:
-            names = relation_names(triple, _form(triple, self.schema))
+            names = relation_names(triple, form)
             return tuple(
                 paper_evidence(self._index, o, read[o.document], self.judges.standing(o, names)) for o in spoken
             )

@@ -69,12 +69,12 @@ class Judges:
         left = list(documents)
         verdict = self._read(self._judges[0], claim, left, unlike=unlike)
         for judge in self._judges[1:]:
-            speak = {o.document: o for o in verdict.opinions if o.stance is not Stance.SILENT}
+            speak = {o.document for o in verdict.opinions if o.stance is not Stance.SILENT}
             if not speak:
                 break
             further = self._read(judge, claim, [d for d in left if d.id in speak], unlike=unlike)
             others = {o.document: o for o in further.opinions}
-            agreed = [_agreed(o, others[o.document]) if o.document in others else o for o in verdict.opinions]
+            agreed = [_agreed(o, others[o.document]) if o.document in speak else o for o in verdict.opinions]
             verdict = together(verdict.claim, self.name, agreed, verdict.retracted)
         return verdict
 
@@ -169,15 +169,13 @@ def shipped_calibration() -> Calibration:
 def _only_matching(document: Document, claim: EdgeClaim) -> Document:
     """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
     places = [i for i, passage in enumerate(document.passages) if claim.matches(passage)]
-    vectors = document.vectors
-    read = document.model_copy().with_spans(tuple(document.spans[i] for i in places))
-    return read.with_vectors(None if vectors is None else vectors[places])
+    return document.model_copy().with_spans(tuple(document.spans[i] for i in places))
 
 
 def _counted(opinion: Opinion, claim: EdgeClaim, enough: float, model: str) -> Opinion:
     """An opinion with who has it; silent where it is not sure enough, or no quote holds both ends."""
-    # The name comes from an endpoint, and must not read as that of several judges.
-    changed: dict[str, object] = {"by": (opinion.by or model)[:_LONGEST_NAME].replace(AND, " & ")}
+    # The name comes from an endpoint, and must not read as that of several judges, joined to others' names either.
+    changed: dict[str, object] = {"by": (opinion.by or model)[:_LONGEST_NAME].replace(AND.rstrip(), " &")}
     if opinion.stance is not Stance.SILENT:
         why = ""
         if opinion.probability < enough:

@@ -1,6 +1,7 @@
 """Judges of papers over the command line: measured on labelled evidence, they decide or inform by that."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -11,19 +12,22 @@ import pytest
 from mcp import Client
 
 from kgcheck.curation.project import AuditJob
-from kgcheck.errors import BudgetSpent
+from kgcheck.errors import BudgetExceeded, BudgetSpent
 from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
+from kgcheck.literature.embed import Embedder
 from kgcheck.literature.judges import Judge, Judges
 from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.trained_verifier import cosines
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
 from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import make_server
 from kgcheck.model import Ref, Triple
+from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
@@ -31,7 +35,7 @@ from kgcheck.workspace.tasks import AuditWanted, ChecksWanted
 from tests.support.api import served
 from tests.support.audits import MemoryStore, Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, ChatServer, Fail, Move, Say, chat_server
-from tests.support.literature import build_index
+from tests.support.literature import build_index, packaged_model
 from tests.support.mcp import given, talk
 
 pytest.importorskip("openai", reason="the extra llm is not installed")
@@ -188,6 +192,22 @@ def test_a_measurement_goes_on_and_is_kept_when_it_is_whole(server: ChatServer, 
     assert (kept.items, kept.tokens) == (6, None)
 
 
+def test_the_same_evidence_in_another_file_counts_once_and_other_words_begin_anew(tmp_path: Path) -> None:
+    ledger, out = ("--ledger", tmp_path / "l.sqlite"), ("--out", tmp_path / "m")
+    file = labelled(tmp_path / "a.jsonl", 5, 6)
+    rows = [json.loads(line) | {"claim": "It is so."} for line in file.read_text(encoding="utf-8").splitlines()]
+    again = [row | {"id": f"again{n}"} for n, row in enumerate(reversed(rows))]
+    for name, listed in (("b.jsonl", rows), ("c.jsonl", again)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in listed), encoding="utf-8")
+        assert kgcheck("bench", "judge", tmp_path / name, *ledger, *out).code == 0
+    with Ledger(tmp_path / "l.sqlite") as opened:
+        (kept,) = CalibrationTable(opened.database).all()
+    assert kept.evidence.startswith("c.jsonl ")
+    profile = shutil.copytree(profile_dir("ckg"), tmp_path / "other")
+    said = kgcheck("bench", "judge", tmp_path / "c.jsonl", *ledger, *out, "--profile", profile)
+    assert said.refuses(f"{tmp_path / 'm'} holds a batch with other options: profile")
+
+
 def test_a_calibration_that_nobody_measured_is_not_used(server: ChatServer, index: Path, tmp_path: Path) -> None:
     assert measured(tmp_path, 60, 60, "--verifier", "llm").code == 0
     with closing(sqlite3.connect(tmp_path / "l.sqlite")) as db, db:
@@ -248,17 +268,17 @@ def test_an_audit_goes_by_the_same(server: ChatServer, index: Path, tmp_path: Pa
 
 
 class Stopped:
-    """A verifier whose budget is spent after one edge."""
+    """A verifier whose budget is spent after one edge, or that takes too much for the second one alone."""
 
     name, finds_names = "llm", True
 
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, error: type[BudgetExceeded] = BudgetSpent) -> None:
+        self.calls, self.error = 0, error
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         self.calls += 1
-        if self.calls > 1:
-            raise BudgetSpent("the model was stopped after 5 tokens", "raise the limit")
+        if self.calls == 2 or (self.calls > 1 and self.error is BudgetSpent):
+            raise self.error("the model was stopped after 5 tokens", "raise the limit")
         chances = Probabilities(supports=0.9, contradicts=0.05, silent=0.05)
         return [Opinion.on(d, chances, quotes=[quote_at(d, span) for span in d.spans]) for d in documents]
 
@@ -280,6 +300,12 @@ def test_what_a_spent_budget_leaves_open_is_no_silence(index: Path) -> None:
     assert list(found) == edges[:1]
     assert failed == dict.fromkeys(edges[1:], "the model was stopped after 5 tokens")
     assert verifier.calls == 3
+    # One edge that takes more than it may leaves the others theirs.
+    with LiteratureIndex(index) as opened:
+        one = Judge("llm", "m", "p", Stopped(BudgetExceeded))
+        reader = TripleReader(opened, Judges([one]), StoreNames(store), load_schema())
+        found = reader.evidence_of_many(edges, failed := {})
+    assert (list(found), list(failed)) == ([edges[0], edges[2]], [edges[1]])
 
 
 # --- A model of inference
@@ -301,6 +327,17 @@ def test_a_model_of_inference_is_a_judge_of_its_own(
     found, read, _ = checked(tmp_path, agreeing, LACKING, "--verifier", "inference")
     assert (found["outcome"], weights(read)) == ("supported", {"decides"})
     assert "60 of 60 are right" in read[0]["weight"]
+    # It reads as it was measured, without the vectors of an index.
+    embedders: list[object] = []
+
+    def noted(claim: str, documents: Sequence[Document], embedder: Embedder | None) -> object:
+        embedders.append(embedder)
+        return cosines(claim, documents, embedder)
+
+    monkeypatch.setattr("kgcheck.literature.trained_verifier.cosines", noted)
+    with_vectors = build_index(tmp_path / "vectors", papers, packaged_model())
+    _, again, _ = checked(tmp_path, with_vectors, LACKING, "--verifier", "inference")
+    assert ([e["weight"] for e in again], embedders) == ([read[0]["weight"]], [None])
     # The text without the word that the model goes by.
     _, read, _ = checked(tmp_path, index, LACKING, "--verifier", "inference")
     assert read == []

@@ -1,8 +1,11 @@
 """The rule by which a judge of papers decides or informs, by what it was measured at."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from math import sqrt
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -11,11 +14,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.checks.calibration import Calibration, Cell, bounds_of, enough_cases, standing
+from kgcheck.checks.verdicts import verdict
+from kgcheck.errors import LedgerError
+from kgcheck.ledger.basis import is_deciding
+from kgcheck.ledger.calibrations import CalibrationTable
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.judges import Judge, Judges, pairs_digest, shipped_calibration, trained_judge
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
-from kgcheck.model import Stance
+from kgcheck.model import INFORMS, CheckType, Evidence, Stance, Tier, World
 
 STANCES = st.sampled_from((Stance.SUPPORTS, Stance.CONTRADICTS))
 RELATIONS = st.sampled_from(("disease-gene", "gene-gene", "Protein ACTS_ON Protein", ""))
@@ -35,10 +43,12 @@ def cell(right: int, cases: int, relation: str = "disease-gene", stance: Stance 
     return Cell(stance=stance, relation=relation, cases=cases, right=right)
 
 
-def calibration(*counted: Cell, model: str = "m", prompt: str = "p", judge: str = "llm", day: int = 1) -> Calibration:
+def calibration(
+    *counted: Cell, model: str = "m", prompt: str = "p", judge: str = "llm", day: int = 1, items: int = 400
+) -> Calibration:
     measured = datetime(2026, 11, day, tzinfo=UTC)
     return Calibration(
-        judge=judge, model=model, prompt=prompt, evidence=f"set {day}", measured=measured, items=400, cells=counted
+        judge=judge, model=model, prompt=prompt, evidence=f"set {day}", measured=measured, items=items, cells=counted
     )
 
 
@@ -117,6 +127,31 @@ def test_more_right_than_cases_is_no_count() -> None:
         cell(3, 2)
 
 
+def test_a_set_has_no_more_cases_than_items_nor_more_items_than_a_number_holds() -> None:
+    with pytest.raises(ValidationError, match="401 cases cannot be of 400 items"):
+        calibration(cell(390, 400), cell(1, 1, stance=Stance.CONTRADICTS))
+    with pytest.raises(ValidationError, match="less than or equal to"):
+        Calibration.model_validate(calibration(cell(10**400, 10**400), items=10**400))
+
+
+PARTS = st.builds(
+    Evidence,
+    source=st.sampled_from(("string", "literature")),
+    tier=st.sampled_from(Tier),
+    stance=st.sampled_from(Stance),
+    world=st.sampled_from(World),
+    score=st.none() | st.floats(0, 1),
+)
+
+
+@given(st.sampled_from((CheckType.TRIPLE, CheckType.POTENTIAL)), st.lists(PARTS, max_size=4), st.lists(PARTS))
+def test_what_only_informs_changes_no_verdict(kind: CheckType, deciding: list[Evidence], more: list[Evidence]) -> None:
+    informing = [e.model_copy(update={"about": INFORMS}) for e in more]
+    alone, together = verdict(kind, deciding), verdict(kind, [*informing, *deciding])
+    assert (together.outcome, together.reason, together.confidence) == (alone.outcome, alone.reason, alone.confidence)
+    assert not any(map(is_deciding, informing))
+
+
 # --- Which calibration
 
 
@@ -142,6 +177,27 @@ def test_a_small_set_does_not_make_up_for_a_large_one() -> None:
     assert "set 1, 2026-11-01; set 2, 2026-11-02" in weight
 
 
+def test_the_same_set_under_another_name_counts_once(tmp_path: Path) -> None:
+    first = calibration(cell(17, 20)).model_copy(update={"evidence": "a.jsonl 12ab"})
+    others = [first.model_copy(update=more) for more in ({"evidence": "a.jsonl 34cd"}, {"model": "n"}, {"prompt": "q"})]
+    copied = first.model_copy(update={"evidence": "copy of a.jsonl 12ab"})
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        table = CalibrationTable(ledger.database)
+        for made in (first, *others, copied):
+            table.keep(made)
+        assert sorted(table.all(), key=repr) == sorted([*others, copied], key=repr)
+
+
+@pytest.mark.parametrize("time", ["'some day'", "5"])
+def test_a_calibration_of_no_time_is_an_error_of_the_ledger(tmp_path: Path, time: str) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        CalibrationTable(ledger.database).keep(calibration(cell(17, 20)))
+    with closing(sqlite3.connect(tmp_path / "l.sqlite")) as db, db:
+        db.execute(f"UPDATE calibration SET measured = {time}")
+    with Ledger(tmp_path / "l.sqlite") as ledger, pytest.raises(LedgerError, match="that cannot be read"):
+        CalibrationTable(ledger.database).all()
+
+
 def test_judges_that_must_agree_decide_where_each_does_or_both_were_measured_together() -> None:
     pair = [Judge("trained", "t"), Judge("llm", "m", "p")]
     good = [calibration(cell(390, 400), judge="trained", model="t", prompt=""), calibration(cell(390, 400))]
@@ -163,6 +219,22 @@ def test_a_name_from_an_endpoint_is_no_name_of_several_judges() -> None:
     judges.read(claim, [paper], unlike=False)
     judges.seen["llm"].add("z")
     assert judges.notes()[0].startswith("warning: the endpoint of llm answered by several models, x & y, z")
+
+
+@example(["x and and y", "y"], True)
+@example(["x and", "and y"], False)
+@given(st.lists(st.text(st.sampled_from(" and&x\t"), max_size=30), min_size=1, max_size=2), st.booleans())
+def test_each_judge_is_found_by_the_name_that_its_endpoint_gives(names: list[str], trained: bool) -> None:
+    claim = EdgeClaim("A binds to B.", ("GENA",), ("GENB",), "", ())
+    paper = Document(ids=("p",), abstract="GENA binds to GENB.")
+    own = [trained_judge()] if trained else []
+    alone = [Judges([Judge("llm", "m", "p", Sure(name))]).read(claim, [paper], unlike=False) for name in names]
+    every = Judges([*own, *(Judge(f"llm{n}", "m", "p", Sure(name)) for n, name in enumerate(names))], trust=0.8)
+    (opinion,) = every.read(claim, [paper], unlike=False).opinions
+    single = [a.opinions[0].by for a in alone]
+    assert opinion.by.split(" and ") == [pairs_digest()] * trained + single
+    weight = str(every.standing(opinion, ()))
+    assert all(f" {by} was not measured" in weight for by in single)
 
 
 class Sure:
