@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.audit.funnel import Funnel, in_order
+from kgcheck.audit.funnel import Funnel, TeamSources, in_order
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
@@ -355,6 +356,48 @@ def test_a_refutation_from_which_others_follow_is_looked_at_again_with_these(
     about = {str(f.task): f.verdict for f in done.findings}
     assert about["Protein P10002"].outcome is Outcome.SUPPORTED
     assert Reason.ENDPOINT_DELETED not in {verdict.reason for verdict in about.values()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["killed", "down"])
+def test_what_follows_from_a_refutation_that_falls_is_not_lost_where_the_run_ends_between(
+    way: str, world: World, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = Facts()
+    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
+    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
+    for other in ("P10001", "P10003", "P10004"):
+        release.entity(other, record=other)
+    snapshot, kinds = facts.build(tmp_path / "old"), (CheckType.EXISTENCE, CheckType.TRIPLE)
+    whole = _night(world, store, snapshot, tmp_path / "whole.sqlite", team_budget=10, types=kinds)
+    real, fallen = Funnel._decide, list[Finding]()
+
+    def ending(self: Funnel, run: Run, one: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
+        if fallen and way == "killed":
+            raise KeyboardInterrupt
+        handed, new = real(self, run, one, by_rules=by_rules)
+        if one.task.type is CheckType.EXISTENCE and one.verdict.outcome is Outcome.REFUTED and new:
+            fallen.append(one)
+        return handed, new
+
+    monkeypatch.setattr(Funnel, "_decide", ending)
+    if way == "down":
+        monkeypatch.setattr(TeamSources, "has_failed", property(lambda _: bool(fallen)))
+    ends = pytest.raises(KeyboardInterrupt) if way == "killed" else nullcontext()
+    with ends:
+        cut = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, types=kinds)
+        assert COULD_NOT_LOOK in cut.run.team
+        assert not cut.run.finished
+    monkeypatch.undo()
+    resumed = world.audit(store, tmp_path / "a.sqlite", snapshot, resume=True)
+
+    assert len(fallen) == 1
+    assert resumed.run.finished
+    assert resumed.run.team == whole.run.team
+    assert resumed.tallies == whole.tallies
+    assert {f.fingerprint: f.verdict.reason for f in resumed.findings} == {
+        f.fingerprint: f.verdict.reason for f in whole.findings
+    }
 
 
 class _Broken:
