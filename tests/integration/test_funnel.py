@@ -28,6 +28,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.report.render import render
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
+from tests.support.chat_server import MODEL, Call, Say, chat_server
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index, judges
 from tests.support.reports import finding
@@ -417,3 +418,37 @@ def test_where_a_model_fails_the_rules_go_on(world: World, store: MemoryStore, s
     assert done.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
     (warning,) = (text for text in done.run.warnings if "team" in text)
     assert "went by the rules: the model is away" in warning
+
+
+def _money(
+    way: str, most: float | None, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[float], str]:
+    """What a model that takes no step takes for each finding, and what is said of it."""
+    world.environment(monkeypatch)
+    limits = () if most is None else (way, most)
+    with chat_server(lambda _: Say(calls=(Call("nothing"),))) as server:
+        for name, value in {"BASE_URL": server.url, "MODEL": MODEL, "PRICE_INPUT": 1, "PRICE_OUTPUT": 1}.items():
+            monkeypatch.setenv(f"KGCHECK_LLM_{name}", str(value))
+        said = kgcheck(
+            *("audit", "--store", demo().store, "--type", "triple", "--id", "P00441", "--ledger", folder / "l.sqlite"),
+            *("--team-budget", 5, "--keep-all", "--brain", "llm", "--format", "jsonl", *limits),
+            cwd=folder,
+        )
+    with Ledger(folder / "l.sqlite", create=False) as kept:
+        return [one.money or 0.0 for one in kept.handed(kept.run("latest").id).values()], said.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["--team-money", "--total-money"])
+def test_money_ends_the_work_of_the_model_in_the_middle_of_a_finding(
+    way: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the extra llm is not installed")
+    for name in ("free", "limited"):
+        (tmp_path / name).mkdir()
+    free, _ = _money(way, None, world, tmp_path / "free", monkeypatch)
+    limited, said = _money(way, 1.5 * min(free), world, tmp_path / "limited", monkeypatch)
+
+    assert len(free) == 5
+    assert min(free) < sum(limited) < 2 * min(free)
+    assert "went by the rules: the model was stopped after " in said
