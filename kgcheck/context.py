@@ -416,6 +416,7 @@ class Context(Closing):
         on_text: Callable[[str], None] | None = None,
         notes: list[str] | None = None,
         *,
+        total: "Meter | None" = None,
         one_call: bool = False,
     ) -> "Iterator[Callable[[GraphStore], Brain]]":
         """A function that makes a brain for one check over a store; on_text gets what a model says as it says it."""
@@ -428,7 +429,7 @@ class Context(Closing):
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(self.settings, notes) as client:
-            yield lambda store: LlmBrain(client, limits, on_text, one_call=one_call)
+            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call)
 
     def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
         """A thing of that name, opened once and closed with the rest."""

@@ -10,7 +10,7 @@ from kgcheck.audit.run import Audit
 from kgcheck.context import Context, noting
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.llm.budget import Limits, Meter, prices_of, spent_note, total_meter
+from kgcheck.llm.budget import Limits, RunMeter, prices_of, spent_note, total_meter
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions, AuditScope
 from kgcheck.profile.schema import Schema
@@ -65,21 +65,21 @@ def _audit(
         # The next audit, which leaves it out, would call every finding about it gone.
         raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
     graph, folder = context.graph, Path(options.literature) if options.literature else None
-    spent = total_meter(context.settings, options.total)
+    total, prices = total_meter(context.settings, options.total), prices_of(context.settings)
     is_of_model = options.team_budget > 0 and options.brain == "llm"
-    limits = Limits(money=options.team_money)
-    if is_of_model:
-        # Prices that are lacking are told before the work, not after it.
-        Meter(limits, prices_of(context.settings))
+    of_papers = RunMeter(Limits(), prices, total)
+    # Prices that are lacking are told before the work, not after it.
+    of_team = RunMeter(Limits(money=options.team_money if is_of_model else None), prices, total)
     with (
         ExitStack() as waiting,
         noting() as notes,
         Ledger(context.ledger) as ledger,
         context.open_live(wanted=options.live or options.team_budget > 0) as live,
-        context.judging_reader(notes, options, folder, Limits(), spent) as reader,
+        context.judging_reader(notes, options, folder, Limits(), of_papers) as reader,
     ):
         papers = Papers(reader) if reader else None
-        make_brain = waiting.enter_context(context.brain_maker(limits, None, notes)) if is_of_model else None
+        brain = context.brain_maker(Limits(), notes=notes, total=of_team)
+        make_brain = waiting.enter_context(brain) if is_of_model else None
         work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers, make_brain)
         earlier = find_earlier(ledger, since, graph) if since else None
         run = work.resume(begun) if begun else work.start(options, earlier, run_id)
@@ -89,5 +89,5 @@ def _audit(
             notes.append(f"{source}: {refusal}: asking again is of no use")
         if papers:
             notes += papers.notes()
-            notes += [f"papers: {note}" for note in spent_note(spent)]
+            notes += [f"papers: {note}" for note in spent_note(of_papers)]
     return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

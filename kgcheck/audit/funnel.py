@@ -1,7 +1,7 @@
 """Funnel: hand an audit's undecided and doubtful findings to the agent team with live sources, worst first."""
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from kgcheck.agents.request import Request
 from kgcheck.agents.team import Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Transcript
-from kgcheck.errors import BudgetExceeded, ModelAnswer, ModelError, UsageError
+from kgcheck.errors import BudgetExceeded, BudgetSpent, KgcheckError, ModelAnswer, ModelError, UsageError
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.ledger import Ledger, Run
@@ -97,30 +97,21 @@ class Funnel:
         before = self._ledger.handed(run.compared_with) if run.compared_with else {}
         known = {fingerprint for fingerprint, one in before.items() if one.is_decided}
         handed = self._ledger.handed(run.id)
-        spent = _Spent(budget, self._sources, len(handed.keys() - known), list(handed.values()))
-        waiting = deque(
-            finding
-            for finding in in_order(self._candidates(run), self._ledger.consequences(run), before)
-            if finding.fingerprint not in handed
-        )
-        results = Counter(one.result for one in handed.values())
-        seen, free = {finding.fingerprint for finding in waiting} | handed.keys(), set(known)
+        spent = _Spent(budget, len(handed.keys() - known), handed.values())
+        ordered = in_order(self._candidates(run), self._ledger.consequences(run), before)
+        waiting = [finding for finding in ordered if finding.fingerprint not in handed]
         with progress.step("asking the team", min(len(waiting), budget.team_budget)) as step:
-            while waiting and not spent.reached(is_free=waiting[0].fingerprint in free):
-                finding = waiting.popleft()
-                is_free = finding.fingerprint in free
-                one, decided = self._decide(run, finding, by_rules=is_free)
-                self._ledger.hand_over(run, finding, decided, one)
-                spent.add(one, is_new=not is_free)
-                results[one.result] += 1
-                if finding.verdict.outcome is Outcome.REFUTED and one.result != Outcome.REFUTED.value and decided:
-                    # What followed from it may fall with it, and must not stand because a number is reached.
-                    following = [f for f in self._ledger.following(run, finding.fingerprint) if self._may_decide(f)]
-                    waiting.extendleft(f for f in following if f.fingerprint not in seen)
-                    seen |= {f.fingerprint for f in following}
-                    free |= {f.fingerprint for f in following}
+            for finding in waiting:
+                if finding.fingerprint in handed:
+                    continue
+                is_free = finding.fingerprint in known
+                if spent.reached(is_free=is_free):
+                    break
+                decided = self._decide_with_following(run, finding, handed, spent, is_free=is_free)
+                self._ledger.hand_over(run, *decided)
+                handed |= {one.fingerprint: one for *_, one in decided}
                 step.advance()
-        if waiting:
+        if spent.why:
             ended = (
                 t.count
                 for t in self._ledger.tallies(run)
@@ -128,7 +119,32 @@ class Funnel:
             )
             left = f"{how_many(sum(ended), 'check is', 'checks are')} still undecided"
             self.notes.append(f"{_BUDGET_SPENT} ({spent.why}): {left}")
-        return dict(sorted(results.items()))
+        return dict(sorted(Counter(one.result for one in handed.values()).items()))
+
+    def _decide_with_following(
+        self, run: Run, finding: Finding, handed: Mapping[str, HandedOver], spent: "_Spent", *, is_free: bool
+    ) -> list[tuple[Finding, Finding | None, HandedOver]]:
+        """Decide a finding and, where a refutation falls, what follows from it, beside the number of findings.
+
+        They are written together: what follows is found by its cause, which stands until all of it could be looked at.
+        """
+        one, new = self._decide(run, finding, by_rules=is_free)
+        spent.add(one, is_new=not is_free)
+        decided = [(finding, new, one)]
+        if new is None or finding.verdict.outcome is not Outcome.REFUTED or one.result == Outcome.REFUTED.value:
+            return decided
+        for other in self._ledger.following(run, finding.fingerprint):
+            if other.fingerprint in handed or not self._may_decide(other):
+                continue
+            if spent.reached(is_free=True):
+                break
+            its, newer = self._decide(run, other, by_rules=True)
+            spent.add(its, is_new=False)
+            decided.append((other, newer, its))
+            if its.result == COULD_NOT_LOOK:
+                decided[0] = (finding, None, one.model_copy(update={"result": COULD_NOT_LOOK}))
+                break
+        return decided
 
     def _candidates(self, run: Run) -> Iterable[Finding]:
         return (f for f in self._ledger.findings(run, (*UNDECIDED, Outcome.REFUTED)) if self._may_decide(f))
@@ -188,21 +204,24 @@ class Funnel:
                 # One that is too weak for this one may do for the next.
                 continue
             except ModelError as error:
-                self._make_brain = None
-                self.notes.append(f"{_BY_RULES}: {error.in_one_line}")
+                self._go_by_rules(error)
             except UsageError:
                 return None
-            except BudgetExceeded:
-                continue
+            except BudgetExceeded as error:
+                if isinstance(error.__cause__, BudgetSpent):
+                    self._go_by_rules(error)
         return None
+
+    def _go_by_rules(self, error: KgcheckError) -> None:
+        self._make_brain = None
+        self.notes.append(f"{_BY_RULES}: {error.in_one_line}")
 
 
 class _Spent:
     """Spending of a team within a run, of all its lives."""
 
-    def __init__(self, budget: TeamBudget, sources: TeamSources, findings: int, handed: Iterable[HandedOver]) -> None:
+    def __init__(self, budget: TeamBudget, findings: int, handed: Iterable[HandedOver]) -> None:
         self._budget = budget
-        self._sources = sources
         self._findings = findings
         self._calls, self._seconds, self._money = 0, 0.0, 0.0
         self.why = ""

@@ -207,24 +207,25 @@ class Ledger(Closing):
             numbers = connection.scalars(select(FINDING.c.number).where(FINDING.c.run == run.id, *unlooked)).all()
             remove_findings(connection, numbers)
 
-    def hand_over(self, run: Run, old: Finding, new: Finding | None, handed: HandedOver) -> None:
-        """Write what came of a finding that was handed to the team, all or nothing."""
+    def hand_over(self, run: Run, *decided: tuple[Finding, Finding | None, HandedOver]) -> None:
+        """Write what came of findings that were handed to the team, all or nothing: each before and after."""
         with self._database.writing() as connection:
-            connection.execute(insert(HANDED).values(run=run.id, **handed.model_dump()))
-            if new is None:
-                return
-            _take_from_tally(connection, run, old)
-            tally = Tally(
-                type=new.task.type,
-                target=Target.of(old.task),
-                outcome=new.verdict.outcome,
-                reason=new.verdict.reason,
-                sources=tuple(sorted({e.source for e in new.verdict.evidence})),
-                by_team=True,
-                count=1,
-            )
-            connection.execute(insert(TALLY), [tally_row(run.id, "", tally)])
-            replace_finding(connection, finding_row(run.id, new))
+            for old, new, handed in decided:
+                connection.execute(insert(HANDED).values(run=run.id, **handed.model_dump()))
+                if new is None:
+                    continue
+                _take_from_tally(connection, run, old)
+                tally = Tally(
+                    type=new.task.type,
+                    target=Target.of(old.task),
+                    outcome=new.verdict.outcome,
+                    reason=new.verdict.reason,
+                    sources=tuple(sorted({e.source for e in new.verdict.evidence})),
+                    by_team=True,
+                    count=1,
+                )
+                connection.execute(insert(TALLY), [tally_row(run.id, "", tally)])
+                replace_finding(connection, finding_row(run.id, new))
 
     def unlooked(self, run: Run) -> list[tuple[CheckType, Target]]:
         """Types and targets of a run for which a service could not be looked at."""

@@ -38,7 +38,7 @@ _FIELDS: Mapping[GraphPaperSource, tuple[str, ...]] = {
     "europepmc": ('TITLE:"{}"', 'ABSTRACT:"{}"'),
     "pubmed": ('"{}"[Title/Abstract]',),
 }
-_PMID = re.compile(r"(?:pubmed|pmid)[:/ ]+(\d{1,8})\b", re.IGNORECASE)
+_PMID = re.compile(r"(?:pubmed(?:\.ncbi\.nlm\.nih\.gov)?|pmid)[:/ ]+0*([1-9][0-9]{0,7})\b", re.IGNORECASE)
 
 
 class GraphPapers(NamedTuple):

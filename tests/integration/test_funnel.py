@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.audit.funnel import Funnel, in_order
+from kgcheck.audit.funnel import Funnel, TeamSources, in_order
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict
@@ -27,6 +28,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.report.render import render
 from tests.support import loopback
 from tests.support.audits import Audited, MemoryStore, demo, kgcheck, of_run
+from tests.support.chat_server import MODEL, Call, Say, chat_server
 from tests.support.facts import SCHEMA, SETTINGS, Facts, triple
 from tests.support.literature import build_index, judges
 from tests.support.reports import finding
@@ -357,6 +359,48 @@ def test_a_refutation_from_which_others_follow_is_looked_at_again_with_these(
     assert Reason.ENDPOINT_DELETED not in {verdict.reason for verdict in about.values()}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["killed", "down"])
+def test_what_follows_from_a_refutation_that_falls_is_not_lost_where_the_run_ends_between(
+    way: str, world: World, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = Facts()
+    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
+    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
+    for other in ("P10001", "P10003", "P10004"):
+        release.entity(other, record=other)
+    snapshot, kinds = facts.build(tmp_path / "old"), (CheckType.EXISTENCE, CheckType.TRIPLE)
+    whole = _night(world, store, snapshot, tmp_path / "whole.sqlite", team_budget=10, types=kinds)
+    real, fallen = Funnel._decide, list[Finding]()
+
+    def ending(self: Funnel, run: Run, one: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
+        if fallen and way == "killed":
+            raise KeyboardInterrupt
+        handed, new = real(self, run, one, by_rules=by_rules)
+        if one.task.type is CheckType.EXISTENCE and one.verdict.outcome is Outcome.REFUTED and new:
+            fallen.append(one)
+        return handed, new
+
+    monkeypatch.setattr(Funnel, "_decide", ending)
+    if way == "down":
+        monkeypatch.setattr(TeamSources, "has_failed", property(lambda _: bool(fallen)))
+    ends = pytest.raises(KeyboardInterrupt) if way == "killed" else nullcontext()
+    with ends:
+        cut = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, types=kinds)
+        assert COULD_NOT_LOOK in cut.run.team
+        assert not cut.run.finished
+    monkeypatch.undo()
+    resumed = world.audit(store, tmp_path / "a.sqlite", snapshot, resume=True)
+
+    assert len(fallen) == 1
+    assert resumed.run.finished
+    assert resumed.run.team == whole.run.team
+    assert resumed.tallies == whole.tallies
+    assert {f.fingerprint: f.verdict.reason for f in resumed.findings} == {
+        f.fingerprint: f.verdict.reason for f in whole.findings
+    }
+
+
 class _Broken:
     """A brain whose model is away."""
 
@@ -374,3 +418,37 @@ def test_where_a_model_fails_the_rules_go_on(world: World, store: MemoryStore, s
     assert done.run.team == {NOT_DECIDED: 1, "refuted": 2, "supported": 1}
     (warning,) = (text for text in done.run.warnings if "team" in text)
     assert "went by the rules: the model is away" in warning
+
+
+def _money(
+    way: str, most: float | None, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[float], str]:
+    """What a model that takes no step takes for each finding, and what is said of it."""
+    world.environment(monkeypatch)
+    limits = () if most is None else (way, most)
+    with chat_server(lambda _: Say(calls=(Call("nothing"),))) as server:
+        for name, value in {"BASE_URL": server.url, "MODEL": MODEL, "PRICE_INPUT": 1, "PRICE_OUTPUT": 1}.items():
+            monkeypatch.setenv(f"KGCHECK_LLM_{name}", str(value))
+        said = kgcheck(
+            *("audit", "--store", demo().store, "--type", "triple", "--id", "P00441", "--ledger", folder / "l.sqlite"),
+            *("--team-budget", 5, "--keep-all", "--brain", "llm", "--format", "jsonl", *limits),
+            cwd=folder,
+        )
+    with Ledger(folder / "l.sqlite", create=False) as kept:
+        return [one.money or 0.0 for one in kept.handed(kept.run("latest").id).values()], said.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["--team-money", "--total-money"])
+def test_money_ends_the_work_of_the_model_in_the_middle_of_a_finding(
+    way: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the extra llm is not installed")
+    for name in ("free", "limited"):
+        (tmp_path / name).mkdir()
+    free, _ = _money(way, None, world, tmp_path / "free", monkeypatch)
+    limited, said = _money(way, 1.5 * min(free), world, tmp_path / "limited", monkeypatch)
+
+    assert len(free) == 5
+    assert min(free) < sum(limited) < 2 * min(free)
+    assert "went by the rules: the model was stopped after " in said

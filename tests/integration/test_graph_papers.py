@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kgcheck.errors import SourceError
 from kgcheck.literature.corpus import Corpus
@@ -85,6 +87,37 @@ def _gather(europe: Europe, store: MemoryStore, folder: Path, limit: int) -> Gra
 
 def test_papers_that_edges_cite_are_found_in_any_property_the_most_cited_first(store: MemoryStore) -> None:
     assert cited_papers(store) == [f"pmid:{number}" for number in (3, 1, 2, 5, 7, 404)]
+
+
+def _citing(*texts: str) -> MemoryStore:
+    rows = [{"head": "P10001", "tail": "P10002", "publications": text} for text in texts]
+    nodes: list[dict[str, Any]] = [{"id": f"P1000{n}", "name": f"KIN{n}"} for n in (1, 2)]
+    return MemoryStore({"Protein": nodes}, {"Protein CURATED_INTERACTS_WITH Protein": rows})
+
+
+def test_what_is_no_pmid_is_not_asked_for() -> None:
+    wrong = (
+        "PMID:0",
+        "pubmed:000",
+        "PMID: \u0663\u0664",
+        "PMID:123456789",
+        "pubmed:12a",
+        "pmid:-5",
+        "PubMed Central 9",
+    )
+    right = ("pmid:0012", "https://pubmed.ncbi.nlm.nih.gov/12/", "https://www.ncbi.nlm.nih.gov/pubmed/12")
+
+    assert cited_papers(_citing(*wrong)) == []
+    assert cited_papers(_citing(*right)) == ["pmid:12"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(("PMID:", "pubmed/", "PubMed: ", "pmid ")), st.text(max_size=12)), max_size=9)
+)
+def test_ids_of_cited_papers_are_pmids_whatever_edges_hold(cited: list[tuple[str, str]]) -> None:
+    found = cited_papers(_citing(*(prefix + text for prefix, text in cited)))
+
+    assert all(re.fullmatch(r"pmid:[1-9][0-9]{0,7}", paper) for paper in found)
 
 
 def test_a_budget_is_kept_and_the_next_call_goes_on(europe: Europe, store: MemoryStore, tmp_path: Path) -> None:

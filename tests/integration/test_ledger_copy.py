@@ -83,9 +83,8 @@ def fill(place: str) -> None:
             found += [finding(mine, f"Q{n}").model_copy(update={"change": change}) for n in range(60)]
             gap = tally().model_copy(update={"gaps": (Gap("uniprot", Reason.NOT_COVERED),), "by_team": True})
             ledger.record(mine, "one", found, [tally(3), gap], "digest")
-            ledger.hand_over(
-                mine, found[0], None, HandedOver(fingerprint=found[0].fingerprint, result=NOT_DECIDED, calls=2)
-            )
+            handed = HandedOver(fingerprint=found[0].fingerprint, result=NOT_DECIDED, calls=2)
+            ledger.hand_over(mine, (found[0], None, handed))
         ledger.finish(run("a"))
         DecisionTable(ledger.database).add([decision(n) for n in range(3)])
 

@@ -45,7 +45,7 @@ def test_every_statement_of_the_ledger_is_one_of_postgresql(tmp_path: Path, stat
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.start(run().model_copy(update={"releases": (release,)}))
         ledger.record(run(), "one", [a], [tally(), tally().model_copy(update={"gaps": (unlooked,)})])
-        ledger.hand_over(run(), a, a, HandedOver(fingerprint=a.fingerprint, result="refuted"))
+        ledger.hand_over(run(), (a, a, HandedOver(fingerprint=a.fingerprint, result="refuted")))
         _ = ledger.handed(run().id), ledger.done(run()), ledger.tallies(run())
         _ = list(ledger.findings(run(), [Outcome.REFUTED], limit=3)), ledger.finding(a.fingerprint[:4])
         _ = ledger.run("latest"), ledger.audit_before("graph.lbdb")
@@ -140,7 +140,9 @@ def test_a_tally_counts_what_the_team_decided_apart(tmp_path: Path) -> None:
         ledger.start(run())
         ledger.record(run(), "one", [finding(run(), "P1")], [tally(2)])
         new = finding(run(), "P1", Outcome.SUPPORTED)
-        ledger.hand_over(run(), finding(run(), "P1"), new, HandedOver(fingerprint=new.fingerprint, result="supported"))
+        ledger.hand_over(
+            run(), (finding(run(), "P1"), new, HandedOver(fingerprint=new.fingerprint, result="supported"))
+        )
 
         assert [(t.by_team, t.outcome, t.count) for t in ledger.tallies(run())] == [
             (False, Outcome.REFUTED, 1),

@@ -95,7 +95,7 @@ def test_what_the_team_decides_changes_its_place(place: Path | URL) -> None:
         ledger.record(run(), "one", as_rows(some(range(5))), [tally(5)])
         old = some(range(2, 3))[0]
         handed = HandedOver(fingerprint=old.fingerprint, result="supported")
-        ledger.hand_over(run(), old, finding(run(), "P002", Outcome.SUPPORTED), handed)
+        ledger.hand_over(run(), (old, finding(run(), "P002", Outcome.SUPPORTED), handed))
 
         shown = [(f.task.subject.id, f.verdict.outcome) for f in ledger.findings(run())]
         assert shown[-1] == ("P002", Outcome.SUPPORTED)

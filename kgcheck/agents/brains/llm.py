@@ -93,11 +93,12 @@ class LlmBrain:
         limits: Limits | None = None,
         on_text: Callable[[str], None] | None = None,
         *,
+        total: Meter | None = None,
         one_call: bool = False,
     ) -> None:
         self._client = client
         self._one_call = one_call
-        self.meter = Meter(limits or Limits(), client.prices)
+        self.meter = Meter(limits or Limits(), client.prices, total)
         self._on_text = on_text
         self._memory: dict[AgentRole, list[Message]] = {}
         self._waiting: dict[AgentRole, ToolCall | None] = {}
