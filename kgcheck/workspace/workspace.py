@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kgcheck.audit.checks import CheckResult
     from kgcheck.curation.compare import RunDiff
     from kgcheck.curation.decisions import Imported, Made
-    from kgcheck.curation.export import Exported
     from kgcheck.curation.facets import Facets
     from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
     from kgcheck.curation.patch_maker import PatchMade
@@ -707,12 +706,6 @@ class Workspace(Context):
         from kgcheck.curation.patches import undo
 
         return undo(self, Path(folder), by=by)
-
-    def export_patch(self, folder: str | Path, source: str | Path, out: str | Path) -> "Exported":
-        """Write an import directory with what the patch in a folder changes in the one that was loaded."""
-        from kgcheck.curation.export import export
-
-        return export(self, Path(folder), Path(source), Path(out))
 
     def patches(self) -> "list[PatchEntry]":
         """The patches in the ledger, newest first."""
