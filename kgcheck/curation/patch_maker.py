@@ -433,8 +433,7 @@ def _stated(properties: Properties) -> Properties:
     return {name: value for name, value in properties.items() if name not in _WHEN_APPLIED}
 
 
-CYPHER, PARAMETERS = "patch.cypher", "patch.params.json"
-PAGES = {"html": "patch.html", "markdown": "patch.md"}
+CYPHER, PARAMETERS, PAGE = "patch.cypher", "patch.params.json", "patch.md"
 
 
 class PatchMade(NamedTuple):
@@ -480,8 +479,7 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
     text, parameters = statements_of(patch, [d.watched for d in drafted], store.schema)
     write_text(folder / CYPHER, text)
     write_text(folder / PARAMETERS, json.dumps(parameters, indent=1) + "\n")
-    for format_, name in PAGES.items():
-        write_text(folder / name, patch_page(patch, findings, left_out, format_))
+    write_text(folder / PAGE, patch_page(patch, findings, left_out))
     write_patch(folder, patch)
     return PatchMade(patch, tuple(left_out))
 
@@ -516,7 +514,7 @@ def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Dr
     return drafted, misfits
 
 
-def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[LeftOut], format_: str) -> str:
+def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[LeftOut]) -> str:
     """A patch as a page to read."""
     rows = [
         {
@@ -528,7 +526,7 @@ def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[Le
         for number, operation in enumerate(patch.operations, 1)
     ]
     left = [{"finding": item.finding, "why": item.why} for item in left_out]
-    return page("patch", format_, header=patch.header, id=patch.id, rows=rows, left_out=left)
+    return page("patch", "markdown", header=patch.header, id=patch.id, rows=rows, left_out=left)
 
 
 def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Operation], list[LeftOut]]:

@@ -78,7 +78,7 @@ def send(fuzzed: tuple[TestClient, Any], examples: int) -> Counter[int]:
     for found in schema.get_all_operations():
         operation = found.ok()
         # What begins long work gets no id of anything that is there: it is tested where tasks are.
-        is_work = operation.path.rpartition("/")[2] in ("apply", "undo", "run", "stop", "batch", "events")
+        is_work = operation.path.rpartition("/")[2] in ("apply", "undo", "run", "events")
         for mode in GenerationMode:
             if mode.is_negative and not (operation.body or any(operation.iter_parameters())):
                 continue
@@ -136,7 +136,7 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
     codes = send(fuzzed, 2)
 
     assert {200, 404, 422} <= codes.keys()
-    assert sum(codes.values()) > 150
+    assert sum(codes.values()) > 120
 
 
 @pytest.mark.nightly
@@ -146,4 +146,4 @@ def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]
     codes = send(fuzzed, 20)
 
     assert {200, 201, 400, 404, 409, 422} <= codes.keys()
-    assert sum(codes.values()) > 1_400
+    assert sum(codes.values()) > 1_100
