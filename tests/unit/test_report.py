@@ -30,7 +30,7 @@ from kgcheck.model import (
 )
 from kgcheck.report import wording
 from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
-from kgcheck.report.methods import methods_of
+from kgcheck.report.methods import methods_text
 from kgcheck.report.safe_console import RowTable, SafeConsole
 from kgcheck.report.tables import findings_table, run_table
 from kgcheck.visible import visible
@@ -357,7 +357,7 @@ _RUNS = st.builds(
 @settings(max_examples=25)
 @given(_RUNS, _TALLIES)
 def test_every_number_of_the_methods_is_of_the_run(run: Run, tallies: list[Tally]) -> None:
-    text = methods_of(run, tallies).text
+    text = methods_text(run, tallies)
     version = run.made_with.get("kgcheck")
     named = [run.id, f"{run.started:%Y-%m-%d}", *(r.release for r in run.releases), *([version] if version else [])]
     named += [release for releases in run.live.values() for release in releases]
@@ -380,7 +380,7 @@ def test_every_number_of_the_methods_is_of_the_run(run: Run, tallies: list[Tally
 def test_methods_say_what_went_wrong_with_a_run() -> None:
     cut_off = RUN.model_copy(update={"finished": None, "releases": (), "made_with": {}})
 
-    text = methods_of(cut_off, [tally(1, Outcome.REFUTED)]).text
+    text = methods_text(cut_off, [tally(1, Outcome.REFUTED)])
 
     assert "of a version that the run does not name" in text
     assert "the run did not finish" in text
