@@ -33,7 +33,7 @@ _JUDGED = (
 
 
 def methods_text(run: Run, tallies: Sequence[Tally]) -> str:
-    """How a graph was checked, by what the ledger keeps of a run."""
+    """Describe how a graph was checked, by what the ledger keeps of a run."""
     checked, options = Counter[CheckType](), run.options
     for tally in tallies:
         checked[tally.type] += tally.count

@@ -35,25 +35,6 @@ def audited() -> Path:
 # --- starting
 
 
-def test_no_value_that_an_option_takes_is_an_old_name() -> None:
-    """Click gives values, too, to what makes today's name of an old one."""
-
-    def values(command: click.Command) -> Iterator[str]:
-        for parameter in command.params:
-            if isinstance(parameter.type, click.Choice):
-                yield from map(str, parameter.type.choices)
-        if isinstance(command, click.Group):
-            context = click.Context(command)
-            for name in command.list_commands(context):
-                if below := command.get_command(context, name):
-                    yield from values(below)
-
-    found = set(values(cli))
-
-    assert {"table", "refuted", "insufficient"} <= found
-    assert found & set(RENAMED) == set()
-
-
 @pytest.mark.parametrize(
     "command", [(), *((name,) for name in COMMANDS), ("reference", "build"), ("reference", "show")]
 )
@@ -199,7 +180,6 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("load",), "Missing argument 'DIRECTORY'", "kgcheck load --help tells more"),
         (("load", "nowhere"), "there is no folder nowhere", "name an import directory"),
         (("load", "junk"), "junk is a file, and not a folder", "name an import directory"),
-        (("reference",), "", ""),
         (("reference", "build", "nowhere"), "Missing option '--out'", "kgcheck reference build --help tells more"),
         (("reference", "build", "nowhere", "--out", "x"), "", ""),
         (("reference", "build", ".", "--out", "x", "--release", "uniprot"), "--release 'uniprot' is not SOURCE=", ""),
@@ -226,9 +206,8 @@ def test_a_mistake_is_one_message_with_a_hint(
 
     said = kgcheck(*arguments, cwd=tmp_path)
 
-    if arguments != ("reference",):
-        assert said.refuses(message), said
-        assert said.err.splitlines()[-1].startswith("  "), said.err
+    assert said.refuses(message), said
+    assert said.err.splitlines()[-1].startswith("  "), said.err
     assert said.code == 2
     assert hint in said.err
     assert (tmp_path / "junk").read_bytes() == b"junk" * 2000
@@ -248,14 +227,6 @@ def test_a_command_without_a_store_looks_for_the_default_one(arguments: tuple[st
     said = kgcheck(*arguments, cwd=tmp_path)
 
     assert said.refuses("there is no graph at .kgcheck/graph.lbdb"), said
-
-
-@pytest.mark.parametrize("arguments", [(), ("reference",)])
-def test_a_group_alone_shows_its_help(arguments: tuple[str, ...]) -> None:
-    said = kgcheck(*arguments)
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("Usage: kgcheck")
 
 
 @pytest.mark.parametrize(

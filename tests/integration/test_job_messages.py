@@ -197,13 +197,6 @@ def test_there_must_be_reason(posts: Posts) -> None:
     assert len(posts.got) == 1
 
 
-def test_names_of_a_graph_are_nothing_but_text() -> None:
-    _, text = message_of(RUN, DONE)
-
-    assert "Gene \u2039!channel> \uff20everyone (x)(https://evil.example)" in text
-    assert "\x1b" not in text
-
-
 def test_why_a_job_failed_is_in_the_message() -> None:
     title, text = message_of(RUN, JobWork(Severity.UNAVAILABLE, "x"), "UniProt is down")
 
