@@ -443,12 +443,8 @@ class Context(Closing):
         named: list[tuple[PartName, object]] = [("reference", self.reference), ("literature", self.literature)]
         return ["ledger", "store", *(name for name, place in named if place)]
 
-    def readiness(self) -> list[Part]:
-        """Every part of it, and why it cannot be read, where it cannot; nothing is made or written."""
-        return [self.part(name) for name in self.part_names]
-
     def part(self, name: PartName) -> Part:
-        """One part of it, and why it cannot be read, where it cannot."""
+        """One part of it, and why it cannot be read, where it cannot; nothing is made or written."""
         looks: dict[PartName, Callable[[], object]] = {
             "ledger": self._read_ledger,
             "store": lambda: self.graph.meta(),
