@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Literal, get_args
 
 from kgcheck import clock
@@ -61,10 +61,9 @@ GROUND_STATES = ("contradicted", "unsupported", "never")
 GROUND_FORMS = ("json", "html", "markdown", "sarif")
 """Forms of a report of a manuscript, for files."""
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif", "prometheus")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif")
 """Forms of a report."""
 
-_BEGINS_WITH_DAY = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _ROW_LIMIT = re.compile(r"[0-9]{1,18}|(100|[0-9]{1,2}(\.[0-9]{1,6})?)%")
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
@@ -106,18 +105,3 @@ def row_limit(text: str) -> str:
     if not _ROW_LIMIT.fullmatch(text):
         raise UsageError(f"{text!r} is no number of rows, and no share of them", "write it as 250 or as 2.5%")
     return text
-
-
-def first_day(text: str) -> datetime | None:
-    """The first day of the year, the month or the day that a text begins with; None where it is no date.
-
-    >>> first_day("2026-03").isoformat()
-    '2026-03-01T00:00:00+00:00'
-    """
-    found = _BEGINS_WITH_DAY.match(text)
-    if not found:
-        return None
-    try:
-        return datetime(int(found[1]), int(found[2] or 1), int(found[3] or 1), tzinfo=UTC)
-    except ValueError:
-        return None

@@ -443,12 +443,8 @@ class Context(Closing):
         named: list[tuple[PartName, object]] = [("reference", self.reference), ("literature", self.literature)]
         return ["ledger", "store", *(name for name, place in named if place)]
 
-    def readiness(self) -> list[Part]:
-        """Every part of it, and why it cannot be read, where it cannot; nothing is made or written."""
-        return [self.part(name) for name in self.part_names]
-
     def part(self, name: PartName) -> Part:
-        """One part of it, and why it cannot be read, where it cannot."""
+        """One part of it, and why it cannot be read, where it cannot; nothing is made or written."""
         looks: dict[PartName, Callable[[], object]] = {
             "ledger": self._read_ledger,
             "store": lambda: self.graph.meta(),
@@ -564,16 +560,13 @@ def open_verifier(
     settings: Settings,
     limits: "Limits",
     total: "Meter | None" = None,
-    inference: Path | None = None,
     notes: list[str] | None = None,
 ) -> "Iterator[Verifier]":
-    """A verifier by its name: trained, with a model of inference where one is named; or a language model."""
+    """A verifier by its name: trained, with the model of inference of the settings; or a language model."""
     if name == "inference" and not settings.inference:
         raise UsageError("no model of inference is named", "set KGCHECK_INFERENCE to its folder")
     if name in ("trained", "inference"):
-        yield trained_verifier(embedder, settings, inference)
-    elif inference:
-        raise UsageError("--inference is for the trained verifier", "leave it out, or --verifier trained")
+        yield trained_verifier(embedder, settings)
     else:
         from kgcheck.literature.llm_verifier import LlmVerifier
         from kgcheck.llm.client import ChatClient
@@ -582,18 +575,15 @@ def open_verifier(
             yield LlmVerifier(client, limits, total)
 
 
-def trained_verifier(
-    embedder: "Embedder | None", settings: Settings, inference: Path | None = None
-) -> "TrainedVerifier":
-    """The verifier without a key, with the model of inference that is named, or that of the settings."""
+def trained_verifier(embedder: "Embedder | None", settings: Settings) -> "TrainedVerifier":
+    """The verifier without a key, with the model of inference of the settings."""
     from kgcheck.literature.trained_verifier import TrainedVerifier
 
-    folder = inference or settings.inference
-    if folder is None:
+    if settings.inference is None:
         return TrainedVerifier(embedder)
     from kgcheck.literature.inference import InferenceReader
 
-    return TrainedVerifier(embedder, inference=InferenceReader.of(folder))
+    return TrainedVerifier(embedder, inference=InferenceReader.of(settings.inference))
 
 
 def _as_progress(given: Progress | ProgressCallback | None) -> Progress:

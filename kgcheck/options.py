@@ -313,11 +313,6 @@ class VerifyOptions(Spending):
     documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
     verifier: VerifierName = "trained"
-    inference: Path | None = Field(
-        default=None,
-        description="folder of a model of inference that helps trained; unless set, that of KGCHECK_INFERENCE",
-        json_schema_extra={"file_okay": False},
-    )
 
 
 class GroundLimits(Value):

@@ -148,7 +148,6 @@ def verify_claims(
     options: ClaimOptions | None = None,
     *,
     recipe: str | None = None,
-    inference: Path | None = None,
 ) -> ClaimsResult:
     """Verify the claims of a file, and measure the answers where the claims have labels.
 
@@ -164,7 +163,7 @@ def verify_claims(
     with noting() as notes:
         index = context.index(notes) if context.literature else None
         embedder = index.embedder if index else None
-        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, inference, notes) as reader:
+        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, notes) as reader:
             kept = {
                 "task": "scv",
                 "file": str(file.resolve()),

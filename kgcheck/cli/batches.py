@@ -79,11 +79,6 @@ def _show(done: "BatchResult", format_: str) -> None:
 @click.argument("file", type=FilePath())
 @workspace_options(literature=index_option(required=False))
 @options_of(ClaimOptions)
-@click.option(
-    "--inference",
-    type=FilePath(file_okay=False),
-    help="Folder of a model of inference that helps trained [default: KGCHECK_INFERENCE].",
-)
 @click.option("--recipe", help="How to read FILE: a recipe under corpus/claims [default: known by its form]")
 @out_folder_option("Folder for results.jsonl, metrics.json and report.md; a batch that was cut off goes on.")
 @table_or_json_option()
@@ -91,7 +86,6 @@ def batch_scv(
     workspace: "Workspace",
     file: Path,
     options: ClaimOptions,
-    inference: Path | None,
     recipe: str | None,
     out: Path,
     format_: str,
@@ -105,7 +99,7 @@ def batch_scv(
     from kgcheck.bench.metrics import lines
     from kgcheck.report.safe_console import RowTable
 
-    done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
+    done = verify_claims(workspace, file, out, options, recipe=recipe)
     show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))
     note(*done.notes)
     batch = done.batch

@@ -1,4 +1,4 @@
-"""``kgcheck findings``, ``decide``, ``decisions``: list, decide, export, import, history."""
+"""``kgcheck findings``, ``decide``, ``decisions``: list findings, decide about them, show what was decided."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import FilePath, flags_of, format_options, given, table_or_json_option, workspace_options
+from kgcheck.cli.options import flags_of, format_options, given, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show
 from kgcheck.curation.findings import DecisionOptions, FindingFilter, FindingList, FindingPage
-from kgcheck.errors import EXIT_INCOMPLETE, UsageError
+from kgcheck.errors import UsageError
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -120,36 +120,7 @@ def _user() -> str:
 
 @click.group("decisions")
 def decisions() -> None:
-    """Export and import decisions, and show their history."""
-
-
-@decisions.command("export")
-@click.argument("file", type=FilePath(dir_okay=False))
-@workspace_options("ledger", progress=False)
-def decisions_export(workspace: "Workspace", file: Path) -> None:
-    """Write every decision to FILE, .toml or .jsonl, in an order that does not change: it can be kept in git."""
-    count = workspace.export_decisions(file)
-    note(f"wrote {how_many(count, 'decision')} to {file}")
-
-
-@decisions.command("import")
-@click.argument("file", type=FilePath(dir_okay=False))
-@click.option(
-    "--quarantine",
-    type=FilePath(dir_okay=False),
-    help="JSON lines file for decisions about findings that are not in the ledger [default: beside FILE].",
-)
-@workspace_options("ledger", progress=False)
-def decisions_import(workspace: "Workspace", file: Path, quarantine: Path | None) -> None:
-    """Add the decisions of FILE, and show where others decided otherwise: both are kept, and the newer one counts.
-
-    Exit codes: 0, 2 usage or a wrong file, 3 some are about findings that are not in the ledger, and are kept in the
-    quarantine file.
-    """
-    imported = workspace.import_decisions(file, quarantine=quarantine)
-    for line in imported.lines:
-        result(line)
-    click.get_current_context().exit(EXIT_INCOMPLETE if imported.unknown else 0)
+    """Show what was decided."""
 
 
 @decisions.command("history")

@@ -23,15 +23,12 @@ _CONFIG = click.option(
 )
 
 
-def _project(config: Path | None, *, warn: bool = False) -> "Project":
+def _project(config: Path | None) -> "Project":
     """kgcheck.toml, read and checked whole."""
-    from kgcheck.curation.project import overlaps, read_project
+    from kgcheck.curation.project import read_project
 
     found = FoundFile(config, is_named=True) if config else _nearest_file()
-    project = read_project(found.path, is_named=found.is_named)
-    for one, other, _, at in overlaps(project) if warn else ():
-        note(f"warning: jobs {one} and {other} begin at the same time on one store, {at:%Y-%m-%d %H:%M %Z}")
-    return project
+    return read_project(found.path, is_named=found.is_named)
 
 
 def _nearest_file() -> "FoundFile":
@@ -52,7 +49,7 @@ def job_list(config: Path | None, format_: str) -> None:
     """List the jobs, each with its schedule and its last run."""
     from kgcheck.workspace.job_listing import job_rows
 
-    rows = job_rows(_project(config, warn=True))
+    rows = job_rows(_project(config))
     show_rows(format_, rows, ("job", "kind", "schedule", "next", "last", "state", "severity"))
 
 
@@ -96,17 +93,6 @@ def job_run(name: str, config: Path | None, planned: datetime | None, format_: s
     click.get_current_context().exit(done.severity.exit_code)
 
 
-@job.command("next")
-@_CONFIG
-@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, help="So many of them.")
-@table_or_json_option()
-def job_next(config: Path | None, count: int, format_: str) -> None:
-    """Show when jobs are to run next."""
-    from kgcheck.workspace.job_listing import next_rows
-
-    show_rows(format_, next_rows(_project(config), count), ("at", "zone", "job"))
-
-
 @job.command("history")
 @click.argument("name", required=False)
 @_CONFIG
@@ -134,7 +120,7 @@ def job_serve(config: Path | None, workers: int) -> None:
     from kgcheck.curation.scheduler import Processes, Server
     from kgcheck.workspace.jobs import job_runs
 
-    project = _project(config, warn=True)
+    project = _project(config)
     processes = Processes(project)
     with job_runs(project) as runs:
 

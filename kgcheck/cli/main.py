@@ -45,7 +45,7 @@ _COMMANDS = {
     "Decide and repair": {
         "findings": "List findings by filters, with what was decided about them.",
         "decide": "Accept, reject, defer or reopen findings.",
-        "decisions": "Export and import decisions, and show their history.",
+        "decisions": "Show what was decided about a finding.",
         "pin": "Keep what must or must not be in a graph, for every later audit.",
         "patch": "Repair a graph by its findings, and undo it.",
     },

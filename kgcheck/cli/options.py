@@ -92,7 +92,6 @@ _ENDINGS = {
     ".markdown": "markdown",
     ".md": "markdown",
     ".parquet": "parquet",
-    ".prom": "prometheus",
     ".sarif": "sarif",
     ".xml": "junit",
 }

@@ -1,4 +1,4 @@
-"""``kgcheck patch``: make, check, apply, undo and export patches that repair a graph."""
+"""``kgcheck patch``: make, check, apply and undo patches that repair a graph."""
 
 import os
 from contextlib import suppress
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.options import FilePath, out_folder_option, table_or_json_option, workspace_options
+from kgcheck.cli.options import FilePath, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, show
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, LedgerError
 from kgcheck.plurals import how_many
@@ -119,22 +119,6 @@ def patch_undo(workspace: "Workspace", patch: str, by: str, format_: str) -> int
     """Give the graph back as it was before PATCH. Exit code 1: something was changed again since."""
     outcome = workspace.undo_patch(_folder(workspace, patch), by=by)
     return _end(outcome, format_, "undone", "")
-
-
-@patch.command("export")
-@_PATCH
-@click.option("--of", required=True, type=FilePath(file_okay=False), help="The import directory that was loaded.")
-@out_folder_option("Folder to write to.")
-@workspace_options("store", "profile", "ledger")
-def patch_export(workspace: "Workspace", patch: str, of: Path, out: Path) -> int:
-    """Write PATCH as corrected files for whoever makes them. Exit code 1: some of it has no place there."""
-    exported = workspace.export_patch(_folder(workspace, patch), of, out)
-    for name, n in exported.rows.items():
-        note(f"{name}: {how_many(n, 'row is', 'rows are')} other than in {of}")
-    for what, why, finding in exported.unplaced:
-        note(f"no place in the files: {what}: {why}; finding {finding}")
-    note(f"{out}: load it into a new store, or give it to whoever makes {of}")
-    return EXIT_FINDINGS if exported.unplaced else EXIT_CLEAN
 
 
 @patch.command("list")

@@ -1,6 +1,5 @@
 """``kgcheck runs``, ``report`` and ``diff``: the audits in a ledger, and their findings in any form."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,8 @@ from kgcheck.cli.options import (
     workspace_options,
 )
 from kgcheck.cli.output import note, show, show_or_write, show_rows
-from kgcheck.errors import UsageError
-from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
-    from kgcheck.ledger.ledger import Run
-    from kgcheck.model import Tally
     from kgcheck.workspace import Workspace
 
 
@@ -28,9 +23,7 @@ if TYPE_CHECKING:
 @click.argument("run", default="latest")
 @format_options()
 @shown_limit_option()
-@click.option(
-    "--methods", is_flag=True, help="Instead, how the graph was checked, as a paragraph for a paper: text or JSON."
-)
+@click.option("--methods", is_flag=True, help="Instead, how the graph was checked, as a paragraph for a paper.")
 @workspace_options("ledger", progress=False)
 def report(workspace: "Workspace", run: str, format_: str, out: Path | None, limit: int | None, methods: bool) -> None:
     """Show the findings of RUN: its id, the beginning of its id, or `latest`."""
@@ -38,22 +31,11 @@ def report(workspace: "Workspace", run: str, format_: str, out: Path | None, lim
 
     found = workspace.run(run)
     if methods:
-        show_or_write(_methods(found, workspace.tallies(found), format_), out)
+        from kgcheck.report.methods import methods_text
+
+        show_or_write(f"{methods_text(found, workspace.tallies(found))}\n", out)
         return
     show_run(workspace, found, workspace.tallies(found), format_=format_, out=out, limit=limit)
-
-
-def _methods(run: "Run", tallies: "Sequence[Tally]", format_: str) -> str:
-    from kgcheck.report.methods import methods_of
-
-    found = methods_of(run, tallies)
-    match format_:
-        case "table" | "markdown":
-            return f"{found.text}\n"
-        case "json":
-            return as_json(found.model_dump(mode="json") | {"text": found.text}, indent=2) + "\n"
-        case _:
-            raise UsageError(f"methods are no {format_}", "leave out --format for text, or name json")
 
 
 @click.command("runs")

@@ -17,7 +17,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import note, result, secret_note, show_rows, text_result
+from kgcheck.cli.output import note, result, secret_note, show_rows
 from kgcheck.errors import MissingExtra, UsageError
 from kgcheck.options import ListeningOptions, McpListeningOptions, TextOptions
 
@@ -45,14 +45,12 @@ def _prefix(context: click.Context, parameter: click.Parameter, value: str) -> s
     "--prefix", default="", callback=_prefix, help="Path under which a reverse proxy shows the service, such as /kg."
 )
 @click.option("--tasks", type=click.IntRange(1, 64), default=2, show_default=True, help="Tasks at the same time.")
-@click.option("--routes", is_flag=True, help="Only print every route with who may call it, as Markdown.")
 def serve(
     parts: dict[str, Any],
     listening: ListeningOptions,
     config: Path | None,
     prefix: str,
     tasks: int,
-    routes: bool,
 ) -> None:
     """Serve the HTTP API and the page, until Ctrl-C or SIGTERM.
 
@@ -72,13 +70,6 @@ def serve(
         hosts=tuple(name.lower() for name in listening.allowed_hosts),
         limits=ServiceLimits(per_minute=listening.rate, tasks=tasks),
     )
-    if routes:
-        from kgcheck.service.app import create_app
-        from kgcheck.service.guards import routes_table
-        from kgcheck.service.state import Service
-
-        text_result(routes_table(create_app(Service(options))))
-        return
     serve(options, listening, on_start=_show)
 
 

@@ -16,6 +16,6 @@ def curated_in(store: OpenedStore) -> Curated:
         if not StoreChanges(store, run).records(PREFIX):
             return Curated()
     # Operations, steps and what they stand on take long to import.
-    from kgcheck.curation.export import curated_by_patches
+    from kgcheck.curation.curated_facts import curated_by_patches
 
     return curated_by_patches(store)

@@ -7,13 +7,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from importlib import resources
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential
 
 from kgcheck.cleartext import NAMED, is_cleartext_host
@@ -167,7 +164,6 @@ def plain(value: object) -> str:
 def notify(
     entries: Mapping[str, NotificationEntry],
     names: Sequence[str],
-    folder: Path,
     run: WorkItem,
     done: JobWork,
     failure: str = "",
@@ -176,7 +172,7 @@ def notify(
 ) -> list[Delivery]:
     """Send the messages of a run that there is reason for."""
     return [
-        _send(name, entries[name], folder, run, done, failure, cleartext_hosts)
+        _send(name, entries[name], run, done, failure, cleartext_hosts)
         for name in dict.fromkeys(names)
         if occasions(done, failure) & set(entries[name].when)
     ]
@@ -194,7 +190,7 @@ def occasions(done: JobWork, failure: str) -> set[str]:
     return found
 
 
-def message_of(template: Path | None, run: WorkItem, done: JobWork, failure: str = "") -> tuple[str, str]:
+def message_of(run: WorkItem, done: JobWork, failure: str = "") -> tuple[str, str]:
     """The subject and the text of a message."""
     values = {
         "job": run.job,
@@ -213,23 +209,18 @@ def message_of(template: Path | None, run: WorkItem, done: JobWork, failure: str
         "worker": run.worker,
         "audit": done.run,
     }
-    # Every value becomes plain text on its way out, in templates of users, too.
-    language = SandboxedEnvironment(finalize=plain, undefined=StrictUndefined, autoescape=False)
-    built_in = (resources.files("kgcheck.curation") / "templates" / "message.txt").read_text(encoding="utf-8")
+    # Every value becomes plain text on its way out.
+    language = Environment(  # noqa: S701
+        loader=PackageLoader("kgcheck.curation"), finalize=plain, undefined=StrictUndefined
+    )
     title = plain(f"kgcheck: {run.job}: {'failed' if failure else done.severity.value}")
     if done.new:
         title += f", {done.new} new"
-    if template is None:
-        return title, language.from_string(built_in).render(values)
-    try:
-        return title, language.from_string(template.read_text(encoding="utf-8")).render(values)
-    except (OSError, ValueError, TypeError, ArithmeticError, TemplateError) as error:
-        wrong = plain(f"the template {template.name} cannot be used: {error}")
-        return title, f"{language.from_string(built_in).render(values)}\n{wrong}\n"
+    return title, language.get_template("message.txt").render(values)
 
 
 def _send(
-    name: str, entry: NotificationEntry, folder: Path, run: WorkItem, done: JobWork, failure: str, cleartext_hosts: str
+    name: str, entry: NotificationEntry, run: WorkItem, done: JobWork, failure: str, cleartext_hosts: str
 ) -> Delivery:
     address = os.environ.get(entry.address_env, "").strip()
     if not address:
@@ -238,7 +229,7 @@ def _send(
         import apprise
     except ImportError:
         return Delivery(name, sent=False, why="notifications need the extra 'jobs': pip install 'kgcheck[jobs]'")
-    title, text = message_of(folder / entry.template if entry.template else None, run, done, failure)
+    title, text = message_of(run, done, failure)
     kind = {"ok": "success", "warn": "warning", "unavailable": "warning"}.get(done.severity.value, "failure")
     with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log, warnings.catch_warnings():  # type: ignore[no-untyped-call]
         # It imports all of its plug-ins, and some of them what Python is about to drop.

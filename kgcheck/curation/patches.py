@@ -31,10 +31,7 @@ from kgcheck.ledger.accounts import whoami
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.patches import OperationEntry, OperationState, PatchEntry, PatchState, PatchTable
 from kgcheck.model import Ref, Value
-from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
-
-UNDO = "undo.jsonl"
 
 MOST_STEPS = 500
 """Steps of one transaction, but for those of one operation, which is never divided."""
@@ -224,18 +221,6 @@ def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
             yield _read(changes, patch, int(key.rpartition(" ")[2]))
 
 
-def write_undo(patch: Patch, store: OpenedStore, folder: Path) -> None:
-    """Write the file of what undoes a patch, from what the store says was done."""
-    head = {"format": "kgcheck undo 1", "patch": patch.header.digest, "store": patch.header.store}
-    lines = [json.dumps(head, sort_keys=True)]
-    for recorded in recorded_in(store, patch.id):
-        steps = [inverse(step).model_dump() for step in reversed(recorded.steps)]
-        line = {"operation": recorded.number, "finding": recorded.operation.finding, "steps": steps}
-        lines.append(json.dumps(line, sort_keys=True))
-    # The last one that was done is the first to be undone.
-    write_text(folder / UNDO, "".join(f"{line}\n" for line in [lines[0], *lines[:0:-1]]))
-
-
 def _in_turn(
     patch: Patch,
     store: OpenedStore,
@@ -414,7 +399,6 @@ def apply(context: Context, folder: Path, *, by: str, delete: bool, from_elsewhe
                 "look at it: kgcheck patch check; then --from-elsewhere applies it all the same",
             )
         outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=context.progress)
-        write_undo(patch, store, folder)
         _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.DONE)
     return outcome
 

@@ -4,19 +4,17 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from importlib import resources
-from itertools import combinations
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from kgcheck import clock
 from kgcheck.choices import BRAINS, DEFAULT_PROFILE, FORMATS, GROUND_FORMS, PINS_FILE, STUDY_STATES, THRESHOLDS
 from kgcheck.curation.project_file import NAME
-from kgcheck.curation.schedule import Schedule, shared_moment, time_zone
+from kgcheck.curation.schedule import Schedule, time_zone
 from kgcheck.curation.thresholds import Threshold
 from kgcheck.curation.trust import check_trusted
 from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
@@ -113,7 +111,6 @@ class NotificationEntry(Value):
     when: tuple[Occasion, ...] = Field(
         default=("new", "warn", "error", "unavailable", "failed"), description="any of these is reason enough"
     )
-    template: str | None = Field(default=None, description="a file in the language of jinja2, for the text")
 
     @field_validator("address_env")
     @classmethod
@@ -496,7 +493,7 @@ def read_project(path: Path, *, whole: bool = True, is_named: bool = True) -> Pr
     except ValidationError as error:
         raise WrongFile(path, [*mistakes, *mistakes_of(error, tables, _known_keys)], _HINT) from None
     project = Project(path, values, is_named=is_named)
-    mistakes += [] if mistakes else _unfit(project, schedules=whole)
+    mistakes += [] if mistakes else _unfit(project)
     if mistakes:
         raise WrongFile(path, mistakes, _HINT)
     return project
@@ -517,7 +514,7 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
     return list(node.get("properties", ()))
 
 
-def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
+def _unfit(project: Project) -> list[Mistake]:
     values, mistakes = project.values, []
     for name, job in values.jobs.items():
         if job.store is None and values.defaults.store is None and len(values.stores) > 1:
@@ -538,45 +535,7 @@ def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
             if reference is None or not reference.files:
                 lacking = "a refresh needs a reference with files, the folder of what the providers publish"
                 mistakes.append(Mistake(where=f"jobs.{name}", what=lacking))
-    return mistakes or (_collisions(project) if schedules else [])
-
-
-def _collisions(project: Project) -> list[Mistake]:
-    """Jobs that write to a store, or make its reference anew, at a moment at which another job needs it."""
-    moments = overlaps(project)
-    return [
-        Mistake(
-            where=f"jobs.{one}.schedule", what=f"{other} needs the same {what} at the same time, {at:%Y-%m-%d %H:%M %Z}"
-        )
-        for one, other, what, at in moments
-        if what
-    ]
-
-
-def overlaps(project: Project) -> list[tuple[str, str, str, datetime]]:
-    """Jobs that begin at the same moment on the same store or reference, and the first such moment in a year."""
-    planned = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
-    found = []
-    for one, other in combinations(planned, 2):
-        what = _shared(project, one, other)
-        if what is None:
-            continue
-        moment = shared_moment(planned[one], planned[other], clock.now())
-        if moment:
-            found.append((one, other, what, moment))
-    return found
-
-
-def _shared(project: Project, one: str, other: str) -> str | None:
-    """Name what one of two jobs writes and the other needs; empty: both only read a store; None: nothing."""
-    jobs = project.job(one), project.job(other)
-    stores = [project.store_entry(job) for job in jobs]
-    references = [project.reference_of(job) if isinstance(job, Referring) else None for job in jobs]
-    if any(map(loads, jobs)) and stores[0] == stores[1]:
-        return "store"
-    if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:
-        return "reference"
-    return "" if stores[0] == stores[1] else None
+    return mistakes
 
 
 def _secrets(tables: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -1,9 +1,8 @@
-"""Schedules of jobs: cron expressions in a time zone, their next firings and collisions."""
+"""Schedules of jobs: cron expressions in a time zone, and their next firings."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -26,12 +25,6 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DAY = f"({'|'.join(_DAYS)}|[0-7])"
 _DAY_RANGE = re.compile(f"{_DAY}-{_DAY}")
 _ONE_DAY = timedelta(days=1)
-
-LOOKED_AHEAD = timedelta(days=366)
-"""Time ahead over which schedules are compared."""
-
-_COMPARED = 5_000
-"""Most firings of one schedule that are compared."""
 
 
 class Schedule:
@@ -141,21 +134,3 @@ def time_zone(name: str) -> ZoneInfo:
         near = nearest(name, known)
         raise ValueError(f"there is no time zone {name!r}{f'; did you mean {near[0]}?' if near else ''}")
     return ZoneInfo(name)
-
-
-def shared_moment(one: Schedule, other: Schedule, begin: datetime) -> datetime | None:
-    """The first moment in about a year at which both fire, if there is one."""
-    end = begin + LOOKED_AHEAD
-    moments = {m.astimezone(UTC) for m in islice(other.between(begin, end), _COMPARED)}
-    return next((m for m in islice(one.between(begin, end), _COMPARED) if m.astimezone(UTC) in moments), None)
-
-
-def firings(schedules: Mapping[str, Schedule], begin: datetime, count: int) -> list[tuple[datetime, str]]:
-    """The next firings of several schedules, in order."""
-    found: list[tuple[datetime, str]] = []
-    for name, schedule in schedules.items():
-        moment = begin
-        for _ in range(count):
-            moment = schedule.after(moment)
-            found.append((moment, name))
-    return sorted(found, key=lambda pair: (pair[0].astimezone(UTC), pair[1]))[:count]

@@ -78,13 +78,7 @@ class Decision(Value):
     reason: str = ""
     proposed: str = ""
 
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Identity of the decision, in any ledger."""
-        return tuple(getattr(self, name) for name in _KEY)
 
-
-_KEY = ("fingerprint", "basis", "action", "chosen", "note", "until", "by", "at")
 _COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
@@ -141,16 +135,10 @@ class DecisionTable(LedgerTable):
         with self._database.reading() as connection:
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
-    def add(
-        self, decisions: Iterable[Decision], *, overruled: Iterable[Decision] = (), unless_after: int | None = None
-    ) -> list[Decision]:
-        """Write decisions, all or nothing; those that are overruled come before all that are there."""
-        added, earlier = list[Decision](), list(overruled)
+    def add(self, decisions: Iterable[Decision], *, unless_after: int | None = None) -> list[Decision]:
+        """Write decisions, all or nothing."""
+        added = list[Decision]()
         with self._database.writing() as connection:
-            if earlier:
-                end = min(connection.scalar(select(func.min(DECISION.c.number))) or 0, 0)
-                added = [d.model_copy(update={"number": n}) for n, d in enumerate(earlier, end - len(earlier))]
-                connection.execute(insert(DECISION), [_row(d) | {"number": d.number} for d in added])
             for some in batches(decisions, _TOGETHER):
                 about = [d.fingerprint for d in some]
                 if unless_after is not None:
@@ -173,12 +161,6 @@ class DecisionTable(LedgerTable):
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
             return [decision_of(row) for row in rows]
-
-    def all(self) -> Iterator[Decision]:
-        keys = DECISION.c.fingerprint, DECISION.c.number
-        with self._database.reading() as connection:
-            for row in connection.execute(select(DECISION).order_by(*keys)):
-                yield decision_of(row)
 
 
 def _numbered(connection: Connection, numbers: Sequence[int]) -> dict[int, Decision]:

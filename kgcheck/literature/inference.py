@@ -144,7 +144,7 @@ class InferenceModel:
 def _model_files(folder: Path) -> tuple[Path, Path]:
     """The graph and the tokenizer of a model in a folder."""
     if not folder.is_dir():
-        raise ConfigurationError(f"there is no model folder {folder}", "--inference DIR names a local folder")
+        raise ConfigurationError(f"there is no model folder {folder}", "KGCHECK_INFERENCE names a local folder")
     model = next((folder / n for n in MODEL_FILES if (folder / n).is_file()), None)
     if model is None:
         hint = "export it: optimum-cli export onnx --task text-classification --model MODEL DIR"

@@ -1,4 +1,4 @@
-"""The MCP server over a workspace: its tools, resources, prompts and errors, over stdio or HTTP."""
+"""The MCP server over a workspace: its tools and errors, over stdio or HTTP."""
 
 import functools
 import inspect
@@ -17,7 +17,7 @@ import anyio.to_thread
 import uvicorn
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, Tool
 from pydantic import AnyHttpUrl, ValidationError
@@ -27,13 +27,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgcheck import __version__, deadline
-from kgcheck.errors import KgcheckError, UnknownName, UsageError
+from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.accounts import Role, Users, whoami
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, about, guard, refusal
-from kgcheck.mcp.tools import PROMPTS, OfferedTool, Tools
-from kgcheck.model import Value
+from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.options import ListeningOptions, TextOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import redact
@@ -50,7 +49,7 @@ from kgcheck.service.limits import ListeningConfig, ServiceLimits
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
 from kgcheck.service.sessions import StartToken
 from kgcheck.service.telemetry import RequestLog, start_logging
-from kgcheck.visible import safe_json, visible
+from kgcheck.visible import as_json, visible
 from kgcheck.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -172,12 +171,7 @@ def make_server(
     tools = Tools(workspace, asking, given)
     for name, offered in tools.offered().items():
         writes = not offered.annotations.read_only_hint
-        server.offer(name, offered._replace(function=calls.guarded(offered.function, ToolError, writes=writes)))
-    for uri, read in tools.resources().items():
-        add = server.resource(uri, name=read.__name__, **_documented(read), mime_type="application/json")
-        add(calls.guarded(read, ResourceError))
-    for prompt in PROMPTS:
-        server.prompt(prompt.__name__, **_documented(prompt))(prompt)
+        server.offer(name, offered._replace(function=calls.guarded(offered.function, writes=writes)))
     return server
 
 
@@ -206,26 +200,23 @@ class _Calls:
         self._lock = threading.Lock()
         self._in_threads = 0
 
-    def guarded(
-        self, function: Callable[P, Any], error: type[Exception], *, writes: bool = False
-    ) -> Callable[P, Awaitable[Any]]:
+    def guarded(self, function: Callable[P, Any], *, writes: bool = False) -> Callable[P, Awaitable[Any]]:
         """The same, as the SDK is to call it."""
 
         @functools.wraps(function)
         async def call(*given: P.args, **named: P.kwargs) -> Any:
             if self._in_threads >= 2 * _AT_A_TIME:
-                raise error("the server is busy with calls that took too long: try again in a minute")
+                raise ToolError("the server is busy with calls that took too long: try again in a minute")
             ends = None if writes else time.monotonic() + self._seconds
             work = functools.partial(self._counted, functools.partial(function, *given, **named), ends)
             try:
                 with anyio.move_on_after(None if writes else self._seconds) as limit:
                     done = await anyio.to_thread.run_sync(work, limiter=self._at_a_time, abandon_on_cancel=not writes)
                 if limit.cancelled_caught:
-                    raise error(f"there was no answer within {self._seconds:g} s: ask for less")
-                return _result(done) if isinstance(done, Value) else done
+                    raise ToolError(f"there was no answer within {self._seconds:g} s: ask for less")
+                return _result(done)
             except KgcheckError as failed:
-                kind = ResourceNotFoundError if error is ResourceError and isinstance(failed, UnknownName) else error
-                raise kind(self._words(failed)) from failed
+                raise ToolError(self._words(failed)) from failed
 
         # Of a method of an object, without the object.
         call.__dict__["__signature__"] = inspect.signature(function)
@@ -250,12 +241,8 @@ class _Calls:
         return visible(redact(_PATH.sub(_FILE, text)), layout=True)[:_LONGEST]
 
 
-def _result(given: Value) -> CallToolResult:
-    """A typed answer, whole for programs, and as text for a model, which need not read what is empty."""
-    text = given.model_dump_json(exclude_none=True, exclude_defaults=True)
-    return CallToolResult(
-        content=[TextContent(type="text", text=safe_json(text))], structured_content=given.model_dump(mode="json")
-    )
+def _result(given: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=as_json(given))], structured_content=given)
 
 
 def _places_of(workspace: Workspace, sources: TextOptions) -> list[str]:

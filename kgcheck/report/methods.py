@@ -1,12 +1,11 @@
 """Write a run as a methods paragraph for a paper: checks, references, time and versions."""
 
 from collections import Counter
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
 
 from kgcheck.audit.inputs import KGCHECK
 from kgcheck.ledger.run import Run
-from kgcheck.model import CheckType, Tally, TallyMark, Value
+from kgcheck.model import CheckType, Tally, TallyMark
 from kgcheck.plurals import how_many
 from kgcheck.report.documents import scope_words
 from kgcheck.report.tables import marks
@@ -33,99 +32,49 @@ _JUDGED = (
 )
 
 
-class Methods(Value):
-    """A run as the methods section of a paper names it."""
-
-    run: str
-    kgcheck: str | None
-    profile: str
-    started: datetime
-    finished: datetime | None
-    nodes: int
-    labels: int
-    edges: int
-    patterns: int
-    scope: tuple[str, ...]
-    graph_date: str | None
-    threshold: float | None
-    checked: dict[CheckType, int]
-    ended: dict[TallyMark, int]
-    releases: dict[str, tuple[str, ...]]
-    live: dict[str, tuple[str, ...]]
-    changed_meanwhile: bool
-    literature: bool
-    handed_to_agents: int
-
-    @property
-    def text(self) -> str:
-        """The paragraph."""
-        total = sum(self.checked.values())
-        kinds = [f"{_CHECKED[kind][count != 1]} ({count:,})" for kind, count in self.checked.items() if count]
-        ended = [f"{self.ended[mark]:,} {words}" for mark, words in _ENDED.items() if self.ended.get(mark)]
-        sentences = [
-            self._opening,
-            f"It was narrowed to {_listed(self.scope)}." if self.scope else "",
-            f"{how_many(total, 'check was', 'checks were')} made{f': {_listed(kinds)}' if kinds else ''}.",
-            f"The references were {_listed(_named(self.releases))}." if self.releases else "No reference was pinned.",
-            f"Services were asked live: {_listed(_named(self.live))}." if self.live else "",
-            "Papers of a literature index were asked about edges, too." if self.literature else "",
-            f"The graph was taken to be of {self.graph_date}." if self.graph_date else "",
-            f"Potential edges counted from a score of {self.threshold:g}." if self.threshold is not None else "",
-            f"{how_many(self.handed_to_agents, 'undecided finding')} went to a team of agents."
-            if self.handed_to_agents
-            else "",
-            "Others changed the graph while it was checked." if self.changed_meanwhile else "",
-            _JUDGED,
-            f"Of the checks, {_listed(ended)}." if ended else "",
-        ]
-        return " ".join(filter(None, sentences))
-
-    @property
-    def _opening(self) -> str:
-        nodes, edges = how_many(self.nodes, "node"), how_many(self.edges, "edge")
-        graph = f"A knowledge graph read with the profile {self.profile}"
-        if self.nodes or self.edges:
-            labels, patterns = how_many(self.labels, "label"), how_many(self.patterns, "relation pattern")
-            graph += f" ({nodes} of {labels}, {edges} of {patterns})"
-        version = f"version {self.kgcheck}" if self.kgcheck else "of a version that the run does not name"
-        end = "" if self.finished else ", and the run did not finish"
-        return f"{graph} was checked with kgcheck, {version}, on {self.started:%Y-%m-%d} (run {self.run}{end})."
-
-
-def methods_of(run: Run, tallies: Sequence[Tally]) -> Methods:
-    """Methods of a run by what the ledger keeps of it."""
-    checked = Counter[CheckType]()
+def methods_text(run: Run, tallies: Sequence[Tally]) -> str:
+    """Describe how a graph was checked, by what the ledger keeps of a run."""
+    checked, options = Counter[CheckType](), run.options
     for tally in tallies:
         checked[tally.type] += tally.count
-    releases: dict[str, dict[str, None]] = {}
+    kinds = [f"{_CHECKED[kind][checked[kind] != 1]} ({checked[kind]:,})" for kind in CheckType if checked[kind]]
+    counts, releases = marks(tallies), dict[str, dict[str, None]]()
+    ended = [f"{counts[mark]:,} {words}" for mark, words in _ENDED.items() if counts[mark]]
     for one in run.releases:
         releases.setdefault(one.source, {})[one.release] = None
-    nodes = [count for count in run.nodes.values() if count]
-    edges = [count for count in run.edges.values() if count]
-    return Methods(
-        run=run.id,
-        kgcheck=run.made_with.get(KGCHECK),
-        profile=run.profile,
-        started=run.started,
-        finished=run.finished,
-        nodes=sum(nodes),
-        labels=len(nodes),
-        edges=sum(edges),
-        patterns=len(edges),
-        scope=tuple(scope_words(run.options)),
-        graph_date=run.options.get("graph_date"),
-        threshold=run.options.get("threshold"),
-        checked={kind: checked[kind] for kind in CheckType if checked[kind]},
-        ended=dict(marks(tallies)),
-        releases={source: tuple(named) for source, named in releases.items()},
-        live=run.live,
-        changed_meanwhile=run.is_mixed,
-        literature=bool(run.options.get("literature")),
-        handed_to_agents=sum(run.team.values()),
-    )
+    scope, team = scope_words(options), sum(run.team.values())
+    sentences = [
+        _opening(run),
+        f"It was narrowed to {_listed(scope)}." if scope else "",
+        f"{how_many(checked.total(), 'check was', 'checks were')} made{f': {_listed(kinds)}' if kinds else ''}.",
+        f"The references were {_listed(_named(releases))}." if releases else "No reference was pinned.",
+        f"Services were asked live: {_listed(_named(run.live))}." if run.live else "",
+        "Papers of a literature index were asked about edges, too." if options.get("literature") else "",
+        f"The graph was taken to be of {options['graph_date']}." if options.get("graph_date") else "",
+        f"Potential edges counted from a score of {options['threshold']:g}."
+        if options.get("threshold") is not None
+        else "",
+        f"{how_many(team, 'undecided finding')} went to a team of agents." if team else "",
+        "Others changed the graph while it was checked." if run.is_mixed else "",
+        _JUDGED,
+        f"Of the checks, {_listed(ended)}." if ended else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
-def _named(releases: dict[str, tuple[str, ...]]) -> list[str]:
+def _opening(run: Run) -> str:
+    nodes, edges = ([count for count in counts.values() if count] for counts in (run.nodes, run.edges))
+    graph = f"A knowledge graph read with the profile {run.profile}"
+    if nodes or edges:
+        graph += f" ({how_many(sum(nodes), 'node')} of {how_many(len(nodes), 'label')}"
+        graph += f", {how_many(sum(edges), 'edge')} of {how_many(len(edges), 'relation pattern')})"
+    named = run.made_with.get(KGCHECK)
+    version = f"version {named}" if named else "of a version that the run does not name"
+    end = "" if run.finished else ", and the run did not finish"
+    return f"{graph} was checked with kgcheck, {version}, on {run.started:%Y-%m-%d} (run {run.id}{end})."
+
+
+def _named(releases: Mapping[str, Iterable[str]]) -> list[str]:
     """Sources with their releases, as far as they are stated."""
     stated = {source: ", ".join(filter(None, named)) for source, named in releases.items()}
     return [f"{source} ({named})" if named else source for source, named in stated.items()]

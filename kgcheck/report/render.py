@@ -1,4 +1,4 @@
-"""Render a run in one format: table, JSON, CSV, HTML, Markdown, SARIF, JUnit or Prometheus."""
+"""Render a run in one format: table, JSON, CSV, HTML, Markdown, SARIF or JUnit."""
 
 from itertools import islice
 from typing import Any
@@ -44,10 +44,6 @@ def render(
             from kgcheck.report.sarif import sarif
 
             return sarif(run, ledger.findings(run), ledger.tallies(run), compared, limit, exit_code)
-        case "prometheus":
-            from kgcheck.report.prometheus import prometheus
-
-            return prometheus(run, ledger.tallies(run), compared, ledger.consequences(run).total())
         case "table":
             causes = (f for f in ledger.findings(run) if not compared.follows(f))
             return as_text(findings_table(islice(causes, limit), ledger.consequences(run)))

@@ -12,7 +12,6 @@ from kgcheck import __version__
 from kgcheck.service import sign_in
 from kgcheck.service.api import findings, health, patches, questions, runs, tasks
 from kgcheck.service.guards import Application, add_guards
-from kgcheck.service.metrics import Measured, Metrics
 from kgcheck.service.page import finding, nodes, triage
 from kgcheck.service.page import patches as patch_pages
 from kgcheck.service.page import questions as question_pages
@@ -22,9 +21,9 @@ from kgcheck.service.problems import API, CONTENT, Problem, add_handlers
 from kgcheck.service.state import Service
 
 _API = (
-    *(runs.router, findings.router, findings.decisions_router, runs.diff_router, patches.router),
+    *(runs.router, findings.router, findings.decisions_router, patches.router),
     *(questions.checks_router, questions.router, tasks.jobs_router, runs.references_router, tasks.router),
-    *(health.actions_router, health.router, health.problems_router),
+    *(health.actions_router, health.router),
 )
 # The list of findings comes first: its own addresses are none of a finding.
 _PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages)
@@ -33,7 +32,6 @@ TAGS = {
     "runs": "Audits and checks, with what their tasks ended with.",
     "findings": "What is wrong with the graph, with evidence, and what became of it.",
     "decisions": "What people decided about findings. Nothing is overwritten.",
-    "diff": "Two runs side by side.",
     "patches": "Repairs of the graph, made of findings; they can be undone.",
     "check": "One thing checked now, and what is verified.",
     "questions": "Questions to the graph and to papers.",
@@ -42,12 +40,11 @@ TAGS = {
     "tasks": "Long work, with its progress.",
     "actions": "Who did what through the service.",
     "health": "For who runs the service.",
-    "problems": "The kinds of errors.",
 }
 _DESCRIPTION = """Tests for biomedical knowledge graphs, where every verdict carries evidence.
 
-Every error is a problem by RFC 9457; its `type` is an address under `/v1/problems` that describes it, and `hint` is
-what to do next. Lists come in pages: send `next` of one as `cursor` (of decisions as `before`) for the one after it.
+Every error is a problem by RFC 9457; its `type` names the kind, and `hint` is what to do next. Lists come in pages:
+send `next` of one as `cursor` (of decisions as `before`) for the one after it.
 Unknown parameters are refused: a filter with a slip of the pen would otherwise mean everything.
 """
 _WORDS = {
@@ -82,7 +79,6 @@ def create_app(service: Service) -> FastAPI:
     # Not as an argument, of which FastAPI warns: a server may name the prefix, and the proxy of this one does not.
     app.root_path = service.options.prefix
     app.state.service = service
-    app.state.metrics = Metrics(service)
     app.state.error_page = error_page
     add_handlers(app)
     add_guards(app, service)
@@ -100,7 +96,6 @@ def create_app(service: Service) -> FastAPI:
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
-    app.add_middleware(Measured, metrics=app.state.metrics)
     return app
 
 

@@ -60,7 +60,7 @@ class Door(NamedTuple):
     is_open: bool
 
 
-def _doors(app: FastAPI) -> Iterator[Door]:
+def doors(app: FastAPI) -> Iterator[Door]:
     """Every route of an application, in the order in which they are looked for."""
     for route in iter_route_contexts(app.routes):
         calls = list(_calls(getattr(route, "dependant", None)))
@@ -117,7 +117,7 @@ class Gate:
 
     def _door(self, scope: Scope) -> Door | None:
         # Not at the beginning: routes are added until the first request comes.
-        self._doors = self._doors or list(_doors(self._of))
+        self._doors = self._doors or list(doors(self._of))
         partial = None
         for door in self._doors:
             match, _ = door.matches(scope)
@@ -219,40 +219,6 @@ def _bearer(request: Request) -> str:
     given = request.headers.getlist("authorization")
     scheme, _, token = given[0].partition(" ")
     return token.strip() if scheme.lower() == "bearer" and len(given) == 1 else ""
-
-
-class RouteRow(NamedTuple):
-    """A method of a path, and the least role that it needs."""
-
-    method: str
-    path: str
-    role: Role | None
-    is_open: bool
-    """For everybody. A route with neither a role nor this is for nobody."""
-
-    @property
-    def is_safe(self) -> bool:
-        return self.method in SAFE
-
-    def allows(self, role: Role | None) -> bool:
-        """Return whether a role may call the route; None stands for somebody who is not signed in."""
-        return self.is_open or (role is not None and self.role is not None and role.may(self.role))
-
-
-def routes_of(app: FastAPI) -> Iterator[RouteRow]:
-    """Every method of every route, by path."""
-    for door in sorted(_doors(app), key=lambda door: door.path):
-        for method in sorted(door.methods - {"HEAD"}):
-            yield RouteRow(method, door.path, door.needs.role if door.needs else None, door.is_open)
-
-
-def routes_table(app: FastAPI) -> str:
-    """The routes as a table in Markdown."""
-    lines = ["| method | path | everybody | viewer | curator | admin |", "| --- | --- | :-: | :-: | :-: | :-: |"]
-    for row in routes_of(app):
-        cells = " | ".join("yes" if row.allows(role) else "" for role in (None, *Role))
-        lines.append(f"| {row.method} | `{row.path}` | {cells} |")
-    return "\n".join(lines) + "\n"
 
 
 _MOST_FIELDS = 1_000

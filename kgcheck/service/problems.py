@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -56,7 +56,7 @@ class FieldProblem(Value):
 class Problem(Value):
     """An error by RFC 9457."""
 
-    type: str = Field(description="names the kind of error; its address describes it", examples=["/v1/problems/x"])
+    type: str = Field(description="names the kind of error", examples=["urn:kgcheck:problem:unknown-name"])
     title: str = Field(description="the kind of error in words")
     status: int = Field(ge=400, le=599)
     detail: str = Field(description="what was wrong here")
@@ -68,25 +68,6 @@ class Problem(Value):
     )
 
 
-class ProblemKind(Value):
-    """A kind of error."""
-
-    type: str
-    title: str
-    status: int
-    description: str
-
-
-_OTHERS = {
-    "invalid-request": (422, "The request is not as the API describes it: a value is missing, wrong or unknown."),
-    "not-found": (404, "There is nothing under this path."),
-    "method-not-allowed": (405, "The path takes other methods; the header Allow names them."),
-    "internal-error": (500, "Something that nobody foresaw. The log of the service has it."),
-    "request-refused": (400, "The request was refused before anybody looked at what it means."),
-}
-"""Problems that are no KgcheckError."""
-
-
 def status_of(error: KgcheckError) -> int:
     """The HTTP status of an error: 4xx where another request would do better, 503 where something is away.
 
@@ -96,31 +77,12 @@ def status_of(error: KgcheckError) -> int:
     return _status_of(type(error))
 
 
-def problem_kinds() -> list[ProblemKind]:
-    """Every kind of error that the API knows, with its description."""
-    own = [
-        ProblemKind(
-            type=_name_of(kind),
-            title=_title_of(_name_of(kind)),
-            status=_status_of(kind),
-            description=" ".join((kind.__doc__ or "").partition("\n\n")[0].split()),
-        )
-        for kind in _kinds(KgcheckError)
-    ]
-    others = [
-        ProblemKind(type=name, title=_title_of(name), status=status, description=words)
-        for name, (status, words) in _OTHERS.items()
-    ]
-    return sorted([*own, *others], key=lambda kind: kind.type)
-
-
 def problem(request: Request, name: str, status: int, detail: str, **more: Any) -> Response:
     """A problem as an answer."""
     headers = more.pop("headers", None)
-    prefix = str(request.scope.get("root_path", "")).rstrip("/")
     body = Problem(
-        type=f"{prefix}{API}/problems/{name}",
-        title=_title_of(name),
+        type=f"urn:kgcheck:problem:{name}",
+        title=name.replace("-", " ").capitalize(),
         status=status,
         detail=detail,
         instance=request.url.path,
@@ -203,17 +165,6 @@ def _where(loc: tuple[int | str, ...]) -> str:
 def _name_of(kind: type[KgcheckError]) -> str:
     described = next(one for one in kind.__mro__ if issubclass(one, KgcheckError) and _is_described(one))
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", described.__name__).lower()
-
-
-def _title_of(name: str) -> str:
-    return name.replace("-", " ").capitalize()
-
-
-def _kinds(kind: type[KgcheckError]) -> Iterator[type[KgcheckError]]:
-    if _is_described(kind):
-        yield kind
-    for below in kind.__subclasses__():
-        yield from _kinds(below)
 
 
 def _is_described(kind: type[KgcheckError]) -> bool:

@@ -153,12 +153,12 @@ def _who(scope: "Scope") -> str:
     return name or _NOBODY
 
 
-def route_of(scope: "Scope", unknown: str = _NO_ROUTE) -> str:
+def route_of(scope: "Scope") -> str:
     """The route that a request took, as it stands in the API: ``/v1/runs/{run}``."""
     # A route of a router that another one includes knows only its own part of the path.
     route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     # A mounted part (static files) has no route of its own.
-    return getattr(route, "path_format", None) or getattr(route, "path", None) or unknown
+    return getattr(route, "path_format", None) or getattr(route, "path", None) or _NO_ROUTE
 
 
 def _id_of(scope: "Scope") -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from kgcheck import clock
 from kgcheck.curation.project import Project
-from kgcheck.curation.schedule import firings
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from kgcheck.workspace.jobs import job_ledger
@@ -51,15 +50,6 @@ def job_row(project: Project, name: str) -> dict[str, Any]:
         "next": _shown(schedule.after(clock.now())) if schedule else None,
         **project.places_of(job),
     }
-
-
-def next_rows(project: Project, count: int) -> list[dict[str, Any]]:
-    """The next firings of all jobs, in order, each in the time zone of its job."""
-    schedules = {name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))}
-    return [
-        {"at": _shown(at), "zone": str(schedules[name].zone), "job": name}
-        for at, name in firings(schedules, clock.now(), count)
-    ]
 
 
 def history_rows(project: Project, name: str | None, limit: int) -> list[dict[str, Any]]:

@@ -159,7 +159,7 @@ class JobWorker:
 
     def _notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
         entries, named = self._project.values.notifications, self._settings.cleartext_hosts
-        return notify(entries, self._job.notify, self._project.folder, run, done, failure, cleartext_hosts=named)
+        return notify(entries, self._job.notify, run, done, failure, cleartext_hosts=named)
 
     def _open(self, reference: str | None = None, **more: Any) -> Workspace:
         store = self._project.store_of(self._job)

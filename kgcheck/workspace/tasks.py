@@ -1,4 +1,4 @@
-"""Kinds of service tasks (audit, patch, checks, job), each resumable over a workspace.
+"""Kinds of service tasks (audit, patch, job), each resumable over a workspace.
 
 Whatever makes a run gets its id written down before it begins: after a kill it is known which run was the task's, and
 whether it is to be begun, gone on with, or is whole. So nothing is lost and nothing is done twice.
@@ -17,8 +17,8 @@ from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
 from kgcheck.ledger.place import is_same_place
 from kgcheck.ledger.work import Lease, WorkItem
-from kgcheck.model import Finding, Value
-from kgcheck.options import AuditScope, OutsideCheckLimits, Whole, Word
+from kgcheck.model import Value
+from kgcheck.options import AuditScope, Whole, Word
 from kgcheck.report.tables import outcomes
 from kgcheck.workspace.workspace import Workspace
 
@@ -58,12 +58,6 @@ class PatchWanted(Value):
 
     patch: Annotated[str, Field(pattern=rf"^{PATCH_ID}$")]
     delete: StrictBool = False
-
-
-class ChecksWanted(OutsideCheckLimits):
-    """Request for checks, one after the other."""
-
-    what: tuple[FactWords, ...] = Field(min_length=1, max_length=1_000)
 
 
 class JobWanted(Value):
@@ -136,39 +130,6 @@ def _patch(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     return workspace.apply_patch(folder, by=by, delete=wanted.delete).as_row()
 
 
-def _check(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
-    wanted = ChecksWanted.model_validate(work.task.parameters)
-    done: list[dict[str, Any]] = list(work.task.noted.get("done", ()))
-    next_ = str(work.task.noted.get("next") or new_run_id())
-    with work.lease.watch().step("checking", len(wanted.what)) as step:
-        step.advance(len(done))
-        for what in wanted.what[len(done) :]:
-            work.lease.note(noted={"done": done, "next": next_})
-            done.append(_checked(workspace, wanted, what, next_))
-            next_ = new_run_id()
-            step.advance()
-    return {"checks": done}
-
-
-def _checked(workspace: Workspace, wanted: ChecksWanted, fact: str, run: str) -> dict[str, Any]:
-    """One check of many; what cannot be checked does not keep the others from it."""
-    if _run_of(workspace, run):
-        # Killed between the check and what was written down of it.
-        finding = next(iter(workspace.findings(run)))
-        return {"what": fact, "run": run, **_ended(finding)}
-    try:
-        result = workspace.check(fact, run_id=run, **wanted.limits)
-    except KgcheckError as error:
-        return {"what": fact, "error": error.message} | ({"hint": error.hint} if error.hint else {})
-    taken = {"taken": [one.as_row() for one in result.taken]} if result.taken else {}
-    return {"what": fact, "run": run, **_ended(result.finding), **taken}
-
-
-def _ended(finding: Finding) -> dict[str, Any]:
-    ended = {"outcome": finding.verdict.outcome.value, "graph": finding.mark.graph}
-    return {"finding": finding.fingerprint, **ended, "reason": finding.verdict.reason.value}
-
-
 def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     # It works by a workspace of its own.
     from kgcheck.workspace.jobs import JobWorker, job_ledger
@@ -213,7 +174,6 @@ KINDS: dict[str, TaskKind] = {
     kind.name: kind
     for kind in (
         TaskKind("audit", AuditWanted, _audit),
-        TaskKind("checks", ChecksWanted, _check),
         TaskKind("job", JobWanted, _job, writes=_loads, retries=_retries, following=_following),
         TaskKind("patch_apply", PatchWanted, _patch, writes=lambda task, config: True),
         TaskKind(_UNDO, PatchWanted, _patch, writes=lambda task, config: True),

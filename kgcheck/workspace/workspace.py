@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from kgcheck.audit.audits import AuditedRun
     from kgcheck.audit.checks import CheckResult
     from kgcheck.curation.compare import RunDiff
-    from kgcheck.curation.decisions import Imported, Made
-    from kgcheck.curation.export import Exported
+    from kgcheck.curation.decisions import Made
     from kgcheck.curation.facets import Facets
     from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
     from kgcheck.curation.patch_maker import PatchMade
@@ -498,7 +497,7 @@ class Workspace(Context):
         exit_code: int = 0,
         crossed: "Sequence[Crossed]" = (),
     ) -> str:
-        """A run as text: table, json, jsonl, csv, markdown, html, junit, sarif or prometheus; into a file, too.
+        """A run as text: table, json, jsonl, csv, markdown, html, junit or sarif; into a file, too.
 
         ``fail_on``, and thresholds that were ``crossed``, are what junit takes for a failure, ``exit_code`` what the
         program ends with, for sarif.
@@ -638,32 +637,6 @@ class Workspace(Context):
         with self.reading() as ledger:
             return Decisions(ledger).beside([finding])[finding.fingerprint]
 
-    def decisions_text(self, form: str) -> str:
-        """Every decision as ``toml`` or ``jsonl``, in an order that does not depend on the ledger."""
-        from kgcheck.curation.decisions import decisions_text
-
-        with self.reading() as ledger:
-            return decisions_text(ledger, form)
-
-    def export_decisions(self, path: str | Path) -> int:
-        """Write every decision to a file, .toml or .jsonl; how many there are."""
-        from kgcheck.curation.decisions import export_decisions
-
-        with self.reading() as ledger:
-            return export_decisions(ledger, Path(path))
-
-    def import_decisions(self, path: str | Path, *, quarantine: str | Path | None = None) -> "Imported":
-        """Add the decisions of a file; where others decided otherwise, both are kept, and the newer one counts.
-
-        Decisions about findings that are not in the ledger go to a JSON lines file beside it, unless one is named.
-        """
-        from kgcheck.curation.decisions import import_decisions
-
-        file = Path(path)
-        kept = Path(quarantine) if quarantine else file.with_name(f"{file.stem}.quarantine.jsonl")
-        with self.writing() as ledger:
-            return import_decisions(ledger, file, kept)
-
     # Patches
 
     def make_patch(
@@ -707,12 +680,6 @@ class Workspace(Context):
         from kgcheck.curation.patches import undo
 
         return undo(self, Path(folder), by=by)
-
-    def export_patch(self, folder: str | Path, source: str | Path, out: str | Path) -> "Exported":
-        """Write an import directory with what the patch in a folder changes in the one that was loaded."""
-        from kgcheck.curation.export import export
-
-        return export(self, Path(folder), Path(source), Path(out))
 
     def patches(self) -> "list[PatchEntry]":
         """The patches in the ledger, newest first."""

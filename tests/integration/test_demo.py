@@ -82,22 +82,6 @@ def test_demo_ends_well_and_names_its_reports(shown: Shown) -> None:
         assert (shown.out / name).stat().st_size > 10_000
 
 
-def test_three_findings_of_different_types_are_on_stdout_and_the_rest_in_few_lines_on_stderr(shown: Shown) -> None:
-    types = {finding["fingerprint"][:8]: finding["type"] for finding in shown.findings}
-
-    assert [types[line.split()[0]] for line in shown.said.out.splitlines()[:-1]] == [
-        "attribute",
-        "existence",
-        "potential",
-    ]
-    assert len([*shown.said.out.splitlines(), *shown.said.err.splitlines()]) == 10
-    assert "$ kgcheck load" in shown.said.err
-    assert "$ kgcheck" not in shown.said.out
-    assert "checked:" in shown.said.err
-    assert "checked:" not in shown.said.out
-    assert "Traceback" not in shown.said.err
-
-
 def test_readme_shows_what_the_demo_says(shown: Shown) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     screen = re.search(r"^\$ make demo\n(run .*?)^```", readme, re.MULTILINE | re.DOTALL)
@@ -206,13 +190,3 @@ def test_what_cannot_be_replaced_is_told(tmp_path: Path, name: str) -> None:
     assert said.code == 2
     assert said.err.startswith(f"kgcheck: cannot replace {tmp_path / name}: ")
     assert said.out == ""
-
-
-def test_demo_into_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-
-    said = kgcheck("demo", "--out", tmp_path / "file")
-
-    assert said.code == 2
-    assert said.err.startswith("kgcheck: ")
-    assert (tmp_path / "file").read_text() == "mine"

@@ -125,7 +125,10 @@ def with_ledger(folder: Path) -> None:
 def decisions(folder: Path) -> object:
     # Of each finding the last one: where the first try came through, the second decides anew.
     with Ledger(folder / "ledger.sqlite") as ledger:
-        return {decision.fingerprint: (decision.action, decision.note) for decision in Decisions(ledger).table.all()}
+        return {
+            decision.fingerprint: (decision.action, decision.note)
+            for decision in reversed(Decisions(ledger).table.newest_first())
+        }
 
 
 def findings(folder: Path) -> object:

@@ -112,28 +112,6 @@ def test_what_is_named_and_cannot_be_read_ends_with_2(monkeypatch: pytest.Monkey
             assert row["command"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("option", "place"),
-    [
-        ("--store", "graph"),
-        ("--ledger", "postgresql://127.0.0.1:1/kgcheck"),
-        ("--reference", "nowhere"),
-        ("--literature", "nowhere"),
-    ],
-)
-def test_each_of_them_alone_ends_with_2(option: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGCHECK_CONNECT_TIMEOUT_S", "2")
-    Path("graph").write_text("junk")
-
-    code, found = rows(option, place)
-    row = found[option.removeprefix("--")]
-
-    assert (code, row["state"]) == (2, "broken")
-    assert row["found"]
-    assert row["command"]
-
-
 def test_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = [
         name for name, field in Settings.model_fields.items() if SecretStr in getattr(field.annotation, "__args__", ())

@@ -9,10 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from kgcheck.service.app import create_app
-from kgcheck.service.guards import RouteRow, routes_of
 from kgcheck.service.state import Service
 from kgcheck.settings import Settings
-from tests.support.api import bearer
+from tests.support.api import RouteRow, bearer, routes_of
 from tests.support.chance import new_seed
 from tests.support.hostile import MARK, HostileTexts, HostileWorld, PageReader
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,8 +113,8 @@ def entry(variable: str, **more: Any) -> dict[str, NotificationEntry]:
     return {"team": NotificationEntry(address_env=variable, **more)}
 
 
-def test_a_mail_arrives_and_names_are_only_text(mails: Mails, tmp_path: Path) -> None:
-    (sent,) = notify(entry("TEAM_MAIL"), ["team"], tmp_path, RUN, DONE)
+def test_a_mail_arrives_and_names_are_only_text(mails: Mails) -> None:
+    (sent,) = notify(entry("TEAM_MAIL"), ["team"], RUN, DONE)
 
     assert sent.sent, sent.why
     ((to, mail),) = mails.got
@@ -132,8 +131,8 @@ def test_a_mail_arrives_and_names_are_only_text(mails: Mails, tmp_path: Path) ->
         assert harm not in text
 
 
-def test_a_webhook_gets_it(posts: Posts, tmp_path: Path) -> None:
-    (sent,) = notify(entry("TEAM_HOOK"), ["team", "team"], tmp_path, RUN, DONE)
+def test_a_webhook_gets_it(posts: Posts) -> None:
+    (sent,) = notify(entry("TEAM_HOOK"), ["team", "team"], RUN, DONE)
 
     assert sent.sent, sent.why
     (body,) = posts.got
@@ -145,13 +144,13 @@ def test_a_webhook_gets_it(posts: Posts, tmp_path: Path) -> None:
 
 
 def test_a_hook_that_refuses_is_recorded_without_its_secret(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for server in serve(500):
         monkeypatch.setenv(
             "TEAM_HOOK", f"json://bot:hunter2x@127.0.0.1:{server.server_port}/tokenA1B2?+X-Key=s3cr3tkey"
         )
-        (sent,) = notify(entry("TEAM_HOOK"), ["team"], tmp_path, RUN, DONE)
+        (sent,) = notify(entry("TEAM_HOOK"), ["team"], RUN, DONE)
 
     assert not sent.sent
     assert "500" in sent.why
@@ -169,15 +168,13 @@ def test_a_hook_that_refuses_is_recorded_without_its_secret(
         ("json://127.0.0.1:9/hunter2x", ""),
     ],
 )
-def test_what_cannot_be_sent_is_recorded(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str | None, why: str
-) -> None:
+def test_what_cannot_be_sent_is_recorded(monkeypatch: pytest.MonkeyPatch, address: str | None, why: str) -> None:
     if address is None:
         monkeypatch.delenv("TEAM_HOOK", raising=False)
     else:
         monkeypatch.setenv("TEAM_HOOK", address)
 
-    (sent,) = notify(entry("TEAM_HOOK"), ["team"], tmp_path, RUN, DONE)
+    (sent,) = notify(entry("TEAM_HOOK"), ["team"], RUN, DONE)
 
     assert not sent.sent
     assert sent.why.startswith(why)
@@ -185,7 +182,7 @@ def test_what_cannot_be_sent_is_recorded(
     assert "hunter2x" not in sent.why
 
 
-def test_there_must_be_reason(posts: Posts, tmp_path: Path) -> None:
+def test_there_must_be_reason(posts: Posts) -> None:
     well = JobWork(Severity.OK, "all is well")
     warned = JobWork(Severity.WARN, "some")
 
@@ -193,46 +190,15 @@ def test_there_must_be_reason(posts: Posts, tmp_path: Path) -> None:
     assert occasions(warned, "") == {"always", "warn"}
     assert occasions(DONE, "") == {"always", "error", "new"}
     assert occasions(JobWork(Severity.UNAVAILABLE, ""), "UniProt is down") == {"always", "failed", "unavailable"}
-    assert notify(entry("TEAM_HOOK"), ["team"], tmp_path, RUN, well) == []
-    assert notify(entry("TEAM_HOOK", when=("error",)), ["team"], tmp_path, RUN, warned) == []
+    assert notify(entry("TEAM_HOOK"), ["team"], RUN, well) == []
+    assert notify(entry("TEAM_HOOK", when=("error",)), ["team"], RUN, warned) == []
     assert posts.got == []
-    assert len(notify(entry("TEAM_HOOK", when=("always",)), ["team"], tmp_path, RUN, well)) == 1
+    assert len(notify(entry("TEAM_HOOK", when=("always",)), ["team"], RUN, well)) == 1
     assert len(posts.got) == 1
 
 
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "mine.txt"
-    path.write_text("{{ job }} has {{ new }}: {% for one in examples %}{{ one.what }}{% endfor %}")
-
-    _, text = message_of(path, RUN, DONE)
-
-    assert text.startswith("nightly has 1: Gene \u2039!channel> \uff20everyone (x)(https://evil.example)")
-    assert "\x1b" not in text
-    assert "\n" not in text
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{{ nothing }}",
-        "{% for %}",
-        "{{ 1 / 0 }}",
-        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
-        "{% include '/etc/passwd' %}",
-    ],
-)
-def test_a_template_that_is_wrong_is_replaced_and_named(tmp_path: Path, template: str) -> None:
-    (tmp_path / "mine.txt").write_text(template)
-
-    _, text = message_of(tmp_path / "mine.txt", RUN, DONE)
-
-    assert "audit a1: 12 refuted" in text
-    assert "the template mine.txt cannot be used: " in text
-    assert "root:" not in text
-
-
 def test_why_a_job_failed_is_in_the_message() -> None:
-    title, text = message_of(None, RUN, JobWork(Severity.UNAVAILABLE, "x"), "UniProt is down")
+    title, text = message_of(RUN, JobWork(Severity.UNAVAILABLE, "x"), "UniProt is down")
 
     assert title == "kgcheck: nightly: failed"
     assert "The job failed: UniProt is down" in text

@@ -31,7 +31,7 @@ from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.tasks import AuditWanted, ChecksWanted
+from kgcheck.workspace.tasks import AuditWanted
 from tests.support.api import served
 from tests.support.audits import MemoryStore, Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, ChatServer, Fail, Move, Say, chat_server
@@ -412,8 +412,7 @@ def test_a_language_model_is_for_curators(server: ChatServer, index: Path, tmp_p
 def test_jobs_and_tasks_take_judges_and_a_trust() -> None:
     judging = {"verifiers": ["llm"], "trust": 0.95}
     audit, job = AuditWanted.model_validate(judging).scope, AuditJob.model_validate({"kind": "audit", **judging}).scope
-    checks = ChecksWanted.model_validate({"what": ["x"], **judging})
-    assert {(one.verifiers, one.trust) for one in (audit, job, checks)} == {(("llm",), 0.95)}
+    assert {(one.verifiers, one.trust) for one in (audit, job)} == {(("llm",), 0.95)}
 
 
 def test_a_benchmark_counts_papers_as_they_are_judged(server: ChatServer, index: Path, tmp_path: Path) -> None:

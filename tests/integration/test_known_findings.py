@@ -102,15 +102,6 @@ def test_ledger_refuses_what_is_newer_than_what_was_seen(workspace: Workspace) -
         assert len(table.add([made.decision], unless_after=made.decision.number)) == 1
 
 
-def test_runs_come_in_pages(workspace: Workspace) -> None:
-    (newest, _), (oldest, _) = workspace.runs()
-
-    assert [run.id for run, _ in workspace.runs(limit=1)] == [newest.id]
-    assert [run.id for run, _ in workspace.runs(after=newest.id)] == [oldest.id]
-    with pytest.raises(UnknownName):
-        workspace.runs(after="none")
-
-
 def test_patch_whose_files_are_gone(workspace: Workspace, tmp_path: Path) -> None:
     one = next(workspace.list_findings(text="PARK2").page())
     made = workspace.make_patch(tmp_path / "patch", findings=[one.fingerprint])
@@ -124,11 +115,11 @@ def test_patch_whose_files_are_gone(workspace: Workspace, tmp_path: Path) -> Non
 
 
 def test_readiness_names_the_part(workspace: Workspace, tmp_path: Path) -> None:
-    assert {part.name: part.is_ready for part in workspace.readiness()} == dict.fromkeys(
+    assert {part.name: part.is_ready for part in map(workspace.part, workspace.part_names)} == dict.fromkeys(
         ("ledger", "store", "reference"), True
     )
     with Workspace(store=tmp_path / "none", ledger=tmp_path / "none.sqlite") as empty:
-        parts = {part.name: part.kind_of_error for part in empty.readiness()}
+        parts = {part.name: part.kind_of_error for part in map(empty.part, empty.part_names)}
     assert parts == {"ledger": "LedgerError", "store": "StoreMissing"}
     assert not (tmp_path / "none.sqlite").exists()
 

@@ -144,8 +144,7 @@ def curated(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[A
         written.append((wanted, command("findings", *wanted, "--format", "jsonl")))
     written += [command("explain", first), command("report", "latest", "--format", "json")]
     assert re.search(r"accept\w*.* by c", written[-2]), written[-2]
-    command("decisions", "export", folder / "decisions.jsonl")
-    written += [command("decisions", "import", folder / "decisions.jsonl")]
+    written += [command("decisions", "history", first)]
     written += [command("patch", "make", "--accepted", "--out", folder / "patch", *where[:2])]
     written += [command("patch", "check", read_patch(folder / "patch").id, *where[:2])]
     return written
@@ -509,7 +508,7 @@ def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
         done = writer.ended()
         assert (done.returncode, done.stderr) == (-signal.SIGKILL if name == "killed" else 0, "")
     with opened(place, create=False) as ledger:
-        decided = list(DecisionTable(ledger.database).all())
+        decided = DecisionTable(ledger.database).newest_first()
         pieces = {"a": 15, "b": 15, "killed": 8}
         assert Counter(d.by for d in decided) == pieces
         assert len({d.number for d in decided}) == len(decided) == 38

@@ -66,7 +66,6 @@ def ids(client: TestClient) -> dict[str, list[str]]:
         "fingerprint": [row["fingerprint"] for row in rows],
         "run": runs,
         "patch": [patch["id"] for patch in client.get("/v1/patches").json()["patches"]],
-        "kind": ["not-found"],
         "job": ["nightly"],
     }
 
@@ -78,7 +77,7 @@ def send(fuzzed: tuple[TestClient, Any], examples: int) -> Counter[int]:
     for found in schema.get_all_operations():
         operation = found.ok()
         # What begins long work gets no id of anything that is there: it is tested where tasks are.
-        is_work = operation.path.rpartition("/")[2] in ("apply", "undo", "run", "stop", "batch", "events")
+        is_work = operation.path.rpartition("/")[2] in ("apply", "undo", "run", "events")
         for mode in GenerationMode:
             if mode.is_negative and not (operation.body or any(operation.iter_parameters())):
                 continue
@@ -136,7 +135,7 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
     codes = send(fuzzed, 2)
 
     assert {200, 404, 422} <= codes.keys()
-    assert sum(codes.values()) > 150
+    assert sum(codes.values()) > 120
 
 
 @pytest.mark.nightly
@@ -145,5 +144,5 @@ def test_nothing_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> Non
 def test_nothing_of_much_that_is_sent_is_too_much(fuzzed: tuple[TestClient, Any]) -> None:
     codes = send(fuzzed, 20)
 
-    assert {200, 201, 400, 404, 409, 422} <= codes.keys()
-    assert sum(codes.values()) > 1_400
+    assert {200, 201, 400, 404, 422} <= codes.keys()
+    assert sum(codes.values()) > 1_100

@@ -27,15 +27,13 @@ from tests.integration.test_service_api import (
     refused,
     test_decision_by_filter_is_about_as_many_as_were_counted,
     test_decision_is_only_about_what_was_seen,
-    test_decisions_come_in_pages_and_as_a_file,
-    test_diff_counts_what_became_of_findings,
+    test_decisions_come_in_pages,
     test_filters_are_those_of_the_workspace,
-    test_many_checks_are_a_task_with_the_outcome_of_each,
     test_of_many_who_decide_at_once_about_what_they_saw_one_does,
     test_one_of_many_that_changed_keeps_all_from_being_decided,
     test_pages_hold_every_finding_once_in_the_order_of_reports,
     test_patch_is_made_shown_and_checked_without_naming_a_file,
-    test_runs_and_their_tallies,
+    test_runs_come_in_pages,
 )
 from tests.integration.test_service_tasks import outcomes, started, until
 from tests.support.api import demo_ledger, served
@@ -46,15 +44,13 @@ from tests.support.postgres import USER, PostgresServer, fresh_schema, named
 __all__ = [
     "test_decision_by_filter_is_about_as_many_as_were_counted",
     "test_decision_is_only_about_what_was_seen",
-    "test_decisions_come_in_pages_and_as_a_file",
-    "test_diff_counts_what_became_of_findings",
+    "test_decisions_come_in_pages",
     "test_filters_are_those_of_the_workspace",
-    "test_many_checks_are_a_task_with_the_outcome_of_each",
     "test_of_many_who_decide_at_once_about_what_they_saw_one_does",
     "test_one_of_many_that_changed_keeps_all_from_being_decided",
     "test_pages_hold_every_finding_once_in_the_order_of_reports",
     "test_patch_is_made_shown_and_checked_without_naming_a_file",
-    "test_runs_and_their_tallies",
+    "test_runs_come_in_pages",
 ]
 pytestmark = pytest.mark.slow
 TYPES = ["existence", "attribute"]
@@ -140,7 +136,7 @@ def test_two_services_share_a_ledger(postgres_server: PostgresServer, tmp_path: 
             answers = Counter(pool.map(decide, range(2 * len(rows))))
         assert answers == {(row["fingerprint"], status): 1 for row in rows for status in (201, 409)}
         for client in clients:
-            assert client.get("/v1/findings/count", params={"decision": "rejected"}).json()["count"] == len(rows)
+            assert client.get("/v1/findings/facets", params={"decision": "rejected"}).json()["total"] == len(rows)
 
         begun = [
             client.post("/v1/audits", json={"types": ["existence"], "ids": ["PARK2"]}).json()["id"]

@@ -89,4 +89,3 @@ def test_session_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [one["decision"]["action"] for one in made] == ["accept"]
     assert json.loads(answers["patches", True][1])["operations"]
     assert "unknown" not in answers["health/ready", False][1]
-    assert "kgcheck_http_requests_total" in answers["metrics", False][1]

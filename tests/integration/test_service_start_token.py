@@ -96,7 +96,7 @@ def test_who_is_not_told_the_token_may_ask_for_health_alone(service: Service) ->
     browser = browser_of(service)
     assert browser.get("/v1/health/live").status_code == 200
     assert browser.get("/v1/health/ready").status_code in (200, 503)
-    assert [browser.get(path).status_code for path in ("/v1/runs", "/v1/metrics", "/", "/v1/actions")] == [401] * 4
+    assert [browser.get(path).status_code for path in ("/v1/runs", "/v1/decisions", "/", "/v1/actions")] == [401] * 4
 
 
 def test_it_is_another_at_each_start_unless_the_environment_has_one(tmp_path: Path) -> None:

@@ -296,36 +296,6 @@ def over_demo(folder: Path) -> Iterator[tuple[Service, TestClient]]:
         yield service, client
 
 
-@pytest.mark.slow
-def test_a_batch_of_checks_goes_on_where_it_was(tmp_path: Path) -> None:
-    what = ["existence Protein P04637", "no such words at all", "existence Protein P02649"]
-    with over_demo(tmp_path) as (service, client):
-        table = WorkTable(service.ledger.database)
-        before = len(service.open().runs())
-        with service.open() as workspace:
-            kept = workspace.check(what[0], run_id="20260101-000000-abcd")
-        # As one that was killed after the first check, and before that was written down.
-        noted = {"done": [], "next": kept.run.id}
-        wanted = service.tasks._kinds["checks"].checked({"what": what})
-        task = table.add(
-            WorkItem(id="1" * 16, kind="checks", parameters=wanted, by="ada", created=clock.now(), noted=noted)
-        )
-        service.tasks.go_on()
-        done = ended(service, task)
-        runs = service.open().runs()
-        begun = client.post("/v1/check/batch", json={"what": what[:1]})
-        assert begun.status_code == 202
-        other = ended(service, service.tasks.get(begun.json()["id"]))
-
-    assert done.state is WorkState.DONE, done.error
-    first, second, third = done.result["checks"]
-    assert (first["run"], first["finding"]) == (kept.run.id, kept.finding.fingerprint)
-    assert (second["what"], "error" in second) == (what[1], True)
-    assert third["outcome"]
-    assert len(runs) == before + 2
-    assert other.result["checks"][0]["finding"] == first["finding"]
-
-
 @contextmanager
 def started(ledger: Path | str, folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A ``kgcheck serve`` in a process of its own, and its address."""

@@ -567,7 +567,7 @@ def test_no_message_says_its_secret_in_the_clear(
     with HttpImpostor() as server:
         monkeypatch.setenv("HOOK", address.format(mark=MARK, port=server.port))
         entries = {"n": NotificationEntry(address_env="HOOK", when=("always",))}
-        (sent,) = notify(entries, ["n"], tmp_path, run, JobWork(Severity.OK, "x"))
+        (sent,) = notify(entries, ["n"], run, JobWork(Severity.OK, "x"))
 
     assert not sent.sent
     assert ("in the clear" in sent.why) is not may

@@ -21,7 +21,7 @@ from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName,
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.literature.corpus import Corpus
 from kgcheck.model import Finding
-from kgcheck.report.frames import EVIDENCE, FINDINGS
+from kgcheck.report.frames import FINDINGS
 from kgcheck.resources import resource_dir
 from tests.integration.import_directory import CKG, GENES, ImportDirectory
 from tests.support import PYTHONPATH, ROOT
@@ -108,10 +108,6 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
         "proposed_change": change if row["change_kind"] else None,
         "cause": row["cause"],
     }
-
-
-def test_evidence_has_every_field_of_the_model() -> None:
-    assert [field.name for field in EVIDENCE] == list(kgcheck.Evidence.model_fields)
 
 
 def test_findings_as_a_data_frame(workspace: Workspace) -> None:

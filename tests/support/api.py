@@ -5,11 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from kgcheck.ledger.accounts import Role
+from kgcheck.service.access import SAFE
 from kgcheck.service.app import create_app
+from kgcheck.service.guards import doors
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
@@ -52,3 +56,37 @@ def ledger_of(client: TestClient) -> str:
     """The ledger of a service that `served` gave."""
     app: Any = client.app
     return str(app.state.service.options.ledger)
+
+
+class RouteRow(NamedTuple):
+    """A method of a path, and the least role that it needs."""
+
+    method: str
+    path: str
+    role: Role | None
+    is_open: bool
+    """For everybody. A route with neither a role nor this is for nobody."""
+
+    @property
+    def is_safe(self) -> bool:
+        return self.method in SAFE
+
+    def allows(self, role: Role | None) -> bool:
+        """Return whether a role may call the route; None stands for somebody who is not signed in."""
+        return self.is_open or (role is not None and self.role is not None and role.may(self.role))
+
+
+def routes_of(app: FastAPI) -> Iterator[RouteRow]:
+    """Every method of every route, by path."""
+    for door in sorted(doors(app), key=lambda door: door.path):
+        for method in sorted(door.methods - {"HEAD"}):
+            yield RouteRow(method, door.path, door.needs.role if door.needs else None, door.is_open)
+
+
+def routes_table(app: FastAPI) -> str:
+    """The routes as a table in Markdown."""
+    lines = ["| method | path | everybody | viewer | curator | admin |", "| --- | --- | :-: | :-: | :-: | :-: |"]
+    for row in routes_of(app):
+        cells = " | ".join("yes" if row.allows(role) else "" for role in (None, *Role))
+        lines.append(f"| {row.method} | `{row.path}` | {cells} |")
+    return "\n".join(lines) + "\n"

@@ -37,19 +37,12 @@ def text_of(result: CallToolResult) -> str:
 
 
 def given(result: CallToolResult) -> dict[str, Any]:
-    """What a tool gave; both of its forms say the same."""
+    """What a tool gave; both of its forms are the same."""
     assert not result.is_error, text_of(result)
     whole = result.structured_content
     assert isinstance(whole, dict)
-    assert _bare(whole) == _bare(json.loads(text_of(result)))
+    assert whole == json.loads(text_of(result))
     return whole
-
-
-def _bare(value: Any) -> Any:
-    """A value without what is empty."""
-    if isinstance(value, dict):
-        return {k: left for k, v in value.items() if (left := _bare(v)) not in (None, "", [], {}, False, 0)}
-    return [_bare(one) for one in value] if isinstance(value, list) else value
 
 
 @contextmanager

@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgcheck.curation.decisions import decide, export_decisions, import_decisions
 from kgcheck.curation.operations import (
     PATCH,
     Operation,
@@ -24,9 +22,7 @@ from kgcheck.curation.operations import (
 )
 from kgcheck.curation.project import read_project
 from kgcheck.errors import KgcheckError
-from kgcheck.ledger.ledger import Ledger
 from tests.support.patches import add_edge, edge, merge, ref, repoint, retire, set_value
-from tests.unit.test_ledger import finding, run
 
 PROJECT = """
 ledger = "ledger.sqlite"
@@ -129,44 +125,6 @@ def test_a_project_file_is_read_or_refused(tmp_path: Path, edit: Callable[[str],
     path.write_text(edit(PROJECT), encoding="utf-8")
 
     refused(lambda: read_project(path))
-
-
-@pytest.fixture(scope="module")
-def ledger_and_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A ledger with three decisions, and the same as files."""
-    folder = tmp_path_factory.mktemp("decisions")
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        ledger.start(run())
-        found = [finding(run(), name) for name in ("P1", "P2", "P3")]
-        ledger.record(run(), "one", found, [])
-        ledger.finish(run())
-        decide(ledger, found[:2], "reject", by="anna", note='so "it" is')
-        decide(ledger, found[2:], "defer", by="ben", until="2030-01-31")
-        for kind in ("toml", "jsonl"):
-            export_decisions(ledger, folder / f"d.{kind}")
-    return folder / "ledger.sqlite", {kind: (folder / f"d.{kind}").read_text() for kind in ("toml", "jsonl")}
-
-
-@quick
-@given(edits(), st.sampled_from(["toml", "jsonl"]))
-def test_a_file_of_decisions_is_taken_over_or_refused_and_nothing_is_lost(
-    tmp_path: Path, ledger_and_file: tuple[Path, dict[str, str]], edit: Callable[[str], str], kind: str
-) -> None:
-    where, texts = ledger_and_file
-    path = tmp_path / f"other.{kind}"
-    path.write_text(edit(texts[kind]), encoding="utf-8")
-    with Ledger(where) as ledger:
-        before = kept(ledger, tmp_path)
-
-        is_refused = refused(lambda: import_decisions(ledger, path, tmp_path / "quarantine.jsonl"))
-
-        after = kept(ledger, tmp_path)
-    assert before == after if is_refused else before <= after
-
-
-def kept(ledger: Ledger, folder: Path) -> set[str]:
-    export_decisions(ledger, folder / "kept.jsonl")
-    return set((folder / "kept.jsonl").read_text().splitlines())
 
 
 def header() -> PatchHeader:

@@ -350,7 +350,7 @@ def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
         beside = comparison_summary(ledger, run)
         texts = {
             name: render(ledger, run, name, compared=beside)
-            for name in ("junit", "sarif", "csv", "html", "markdown", "table", "prometheus")
+            for name in ("junit", "sarif", "csv", "html", "markdown", "table")
         }
     assert 'failures="2"' in texts["junit"].splitlines()[0] + texts["junit"].split("<testsuite ")[0]
     assert texts["sarif"].count('"ruleId"') == 2
@@ -360,7 +360,6 @@ def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
     assert "3 more follow from it" in texts["html"]
     assert "3 more follow from it" in texts["markdown"]
     assert "[+3 follow]" in texts["table"]
-    assert "kgcheck_findings_following" in texts["prometheus"]
     assert all(finding.fingerprint in texts[name] for finding in many for name in ("junit", "csv", "html"))
 
 

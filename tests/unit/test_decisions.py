@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -21,9 +19,9 @@ from rich.console import Console
 from kgcheck import clock
 from kgcheck.curation import forms
 from kgcheck.curation.compare import RunDiff, diff_of
-from kgcheck.curation.decisions import Choice, Decisions, decide, export_decisions, import_decisions
+from kgcheck.curation.decisions import Choice, Decisions, decide
 from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage, wanted
-from kgcheck.errors import KgcheckError, UnknownName, UsageError
+from kgcheck.errors import UnknownName, UsageError
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Action, Decision, DecisionState, DecisionTable
 from kgcheck.ledger.ledger import Ledger, Run
@@ -181,30 +179,6 @@ def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: L
     assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1
 
 
-def test_imports_in_any_order_come_to_the_same_state(tmp_path: Path) -> None:
-    """Between two ledgers only time tells which decision is newer; within one, it is the one that came last."""
-    of = run()
-    found = finding(of)
-    actions = [Action.REJECT, Action.ACCEPT, Action.REOPEN, Action.ACCEPT]
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        kept(ledger, of, found)
-    for split in itertools.product((0, 1), repeat=4):
-        files = [shutil.copyfile(tmp_path / "ledger.sqlite", tmp_path / f"{split}{name}.sqlite") for name in "ab"]
-        with Ledger(files[0]) as one, Ledger(files[1]) as other:
-            for n, action in enumerate(actions):
-                at = datetime(2026, 5, 1 + n, tzinfo=UTC)
-                made = Choice(action=action, by=f"p{n}").about(found, basis_of(found), at)
-                DecisionTable((one, other)[split[n]].database).add([made])
-            export_decisions(one, tmp_path / "one.jsonl")
-            import_decisions(other, tmp_path / "one.jsonl", tmp_path / "q.jsonl")
-
-            standing = Decisions(other).beside([found])[found.fingerprint]
-            assert (standing.state, standing.decision and standing.decision.by) == (DecisionState.ACCEPTED, "p3")
-            assert len({d.number for d in DecisionTable(other.database).all()}) == 4
-            decide(other, [found], "reject", by="last")
-            assert Decisions(other).beside([found])[found.fingerprint].state is DecisionState.REJECTED
-
-
 def test_two_who_decide_at_once_are_both_kept_and_the_last_one_counts(ledger: Ledger, tmp_path: Path) -> None:
     of = run()
     found = finding(of)
@@ -255,7 +229,7 @@ def test_what_cannot_be_decided_is_refused_and_nothing_is_written(
         decide(ledger, [open_], action, **choice)
     with pytest.raises(UnknownName, match="there is no finding 'ffff'"):
         decide(ledger, [free, "ffff"], "accept", by="a")
-    assert list(Decisions(ledger).table.all()) == []
+    assert Decisions(ledger).table.newest_first() == []
 
 
 def test_a_choice_is_of_what_is_proposed(ledger: Ledger) -> None:
@@ -321,122 +295,6 @@ def test_the_newest_decision_about_the_present_basis_makes_the_state(
         elif decided_last and decided_last.action is not Action.REOPEN:
             expected = "reopened"
         assert (current.state.value, current.decision) == (expected, present or decided_last)
-
-
-# Files
-
-texts = st.one_of(
-    st.sampled_from([HOSTILE, "", "plain"]), st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-)
-
-
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.lists(st.tuples(texts, texts, st.sampled_from(list(Action))), max_size=5), st.sampled_from([".toml", ".jsonl"])
-)
-def test_what_is_exported_can_be_imported_and_is_the_same(words: list[tuple[str, str, Action]], suffix: str) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder, of = Path(name), run()
-        with Ledger(folder / "a.sqlite") as one, Ledger(folder / "b.sqlite") as other:
-            some = [finding(of, f"P{n}") for n in range(len(words))]
-            for ledger in (one, other):
-                kept(ledger, of, *some)
-            for found, (by, note, action) in zip(some, words, strict=True):
-                until = TODAY + timedelta(days=9) if action is Action.DEFER else None
-                decide(one, [found], action.value, by=by.strip() or "x", note=note, until=until)
-            file, again = folder / f"d{suffix}", folder / f"e{suffix}"
-            assert export_decisions(one, file) == len(words)
-            imported = import_decisions(other, file, folder / "q.jsonl")
-            assert (len(imported.added), imported.known, imported.unknown) == (len(words), 0, ())
-            export_decisions(other, again)
-            assert again.read_bytes() == file.read_bytes()
-            assert import_decisions(other, file, folder / "q.jsonl").known == len(words)
-            assert not (folder / "q.jsonl").exists()
-        shown = file.read_text(encoding="utf-8")
-        assert not set("\x1b\u202e\x7f") & set(shown)
-
-
-def test_conflicts_of_an_import_are_shown_and_both_are_kept(tmp_path: Path) -> None:
-    of = run()
-    some = [finding(of, f"P{n}") for n in range(3)]
-    with Ledger(tmp_path / "a.sqlite") as one, Ledger(tmp_path / "b.sqlite") as other:
-        for ledger in (one, other):
-            kept(ledger, of, *some)
-        decide(one, some[:1], "accept", by="anna")
-        decide(other, some[:2], "reject", by="ben")
-        decide(one, some[1:2], "accept", by="anna")
-        decide(one, some[2:], "accept", by="anna")
-        decide(other, some[2:], "accept", by="ben")
-        export_decisions(one, tmp_path / "d.toml")
-        imported = import_decisions(other, tmp_path / "d.toml", tmp_path / "q.jsonl")
-
-        assert [(a.by, b.by) for a, b in imported.overruled] == [("anna", "ben")]
-        assert [(a.by, b.by) for a, b in imported.overruling] == [("anna", "ben")]
-        assert imported.lines[-1] == "3 added, 0 known, 2 in conflict, 0 about no finding of this ledger"
-        assert [line.split(":")[0] for line in imported.lines[:-1]] == ["conflict", "conflict"]
-        now_ = Decisions(other).beside(some)
-        assert [now_[f.fingerprint].state.value for f in some] == ["rejected", "accepted", "accepted"]
-        assert len(list(Decisions(other).table.all())) == 6
-        export_decisions(other, tmp_path / "back.toml")
-        import_decisions(one, tmp_path / "back.toml", tmp_path / "q.jsonl")
-        export_decisions(one, tmp_path / "same.toml")
-        # Whoever imports first: in the end both have the same, in the same order.
-        assert (tmp_path / "same.toml").read_bytes() == (tmp_path / "back.toml").read_bytes()
-
-
-def test_a_decision_about_no_finding_is_kept_aside(tmp_path: Path) -> None:
-    of = run()
-    with Ledger(tmp_path / "a.sqlite") as one, Ledger(tmp_path / "b.sqlite") as other:
-        kept(one, of, finding(of, "P1"), finding(of, "P2"))
-        kept(other, of, finding(of, "P1"))
-        decide(one, [finding(of, "P1"), finding(of, "P2")], "accept", by="anna")
-        export_decisions(one, tmp_path / "d.jsonl")
-        for _ in range(2):
-            imported = import_decisions(other, tmp_path / "d.jsonl", tmp_path / "q.jsonl")
-            assert [d.about for d in imported.unknown] == ["existence Protein P2"]
-            assert len((tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines()) == 1
-        # What is kept aside can be imported when the finding is there.
-        later = kept(other, run("later"), finding(run("later"), "P2"))
-        assert len(import_decisions(other, tmp_path / "q.jsonl", tmp_path / "r.jsonl").added) == 1
-        assert later.id == "later"
-
-
-GOOD = (
-    '[[decision]]\nfingerprint = "aaaaaaaaaaaaaaaa"\nbasis = "bbbbbbbbbbbbbbbb"\naction = "accept"\nby = "x"\n'
-    "at = 2026-01-01T00:00:00Z\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("d.txt", "", "is no name for decisions"),
-        ("d.toml", "[[decision", "is no TOML"),
-        ("d.toml", "[x]\na = 1\n", r"is not a list of \[\[decision\]\]"),
-        ("d.toml", "decision = 1\n", r"is not a list of \[\[decision\]\]"),
-        ("d.toml", f"<<<<<<< HEAD\n{GOOD}=======\n>>>>>>> other\n", "holds a conflict of git in line 1"),
-        ("d.toml", GOOD.replace("accept", "agree"), "entry 1: action: Input should be"),
-        ("d.toml", GOOD.replace("00Z", "00"), "entry 1: at: the time names no zone"),
-        ("d.toml", GOOD.replace("2026-01", "2999-01"), "entry 1: at: 2999-01-01T00:00:00.00:00 is not yet"),
-        ("d.toml", GOOD + 'what = "else"\n', "entry 1: what: Extra inputs"),
-        ("d.toml", GOOD + GOOD.replace("accept", "defer"), "entry 2: until: a deferral has a day"),
-        ("d.jsonl", "{}\n", "line 1: fingerprint: Field required"),
-        ("d.jsonl", "\n{", "line 2, is no JSON"),
-        ("d.jsonl", "[" * 100_000, "line 1, is no JSON"),
-        ("d.jsonl", '"x"\n', "line 1: Input should be a valid dictionary"),
-    ],
-)
-def test_a_wrong_file_of_decisions_is_refused_whole(
-    ledger: Ledger, tmp_path: Path, name: str, text: str, message: str
-) -> None:
-    of = run()
-    kept(ledger, of, finding(of))
-    (tmp_path / name).write_text(text, encoding="utf-8")
-
-    with pytest.raises(KgcheckError, match=message):
-        import_decisions(ledger, tmp_path / name, tmp_path / "q.jsonl")
-    assert list(Decisions(ledger).table.all()) == []
-    assert not (tmp_path / "q.jsonl").exists()
 
 
 # Lists
@@ -644,7 +502,6 @@ def test_commands_decide_by_filter_only_when_that_is_confirmed(tmp_path: Path) -
     assert "zed" in history.out or "anna" in history.out
     explained = kgcheck("explain", page["next"], "--format", "json", "--ledger", where)
     assert json.loads(explained.out)["decision"]
-    assert kgcheck("decisions", "import", tmp_path / "none.toml", "--ledger", where).refuses("there is no file")
     assert kgcheck("decide", "aaaa", "accept", "--ledger", tmp_path / "none.sqlite").refuses("there is no ledger")
     assert not (tmp_path / "none.sqlite").exists()
 

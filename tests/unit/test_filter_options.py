@@ -25,13 +25,6 @@ def test_a_field_of_several_values_is_an_option_that_may_come_again() -> None:
     assert shown.output.strip() == '{"states":["new","gone"],"labels":["Gene"],"since":"2026-01-31"}'
 
 
-def test_values_of_an_enumeration_are_choices() -> None:
-    shown = CliRunner().invoke(command, ["--decision", "maybe"])
-
-    assert shown.exit_code == 2
-    assert "'open', 'reopened', 'accepted', 'rejected', 'deferred'" in shown.output
-
-
 @pytest.mark.parametrize(("name", "value"), [("labels", ["a" * 201]), ("text", "a\x1bb"), ("since", "31.1.2026")])
 def test_a_value_that_the_model_refuses_is_a_wrong_usage(name: str, value: Any) -> None:
     with pytest.raises(UsageError):

@@ -10,7 +10,6 @@ from tests.support import ROOT
 
 NOT_IMPORTED = {
     "kgcheck.literature.corpus": {"requests", "requests_cache"},
-    "kgcheck.mcp.server": {"prometheus_client"},
     "kgcheck.protocols.checking.file_checks": {"duckdb", "httpx2", "requests", "sqlalchemy"},
     "kgcheck.protocols.protocol": {"numpy", "pyarrow", "requests"},
 }

@@ -1,18 +1,11 @@
 """The files of examples/jobs: each is what its program takes, as far as this machine can tell."""
 
-import ast
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
-import sys
-from contextlib import AbstractContextManager
-from datetime import datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import click
 import pytest
@@ -142,74 +135,3 @@ def test_the_workflow_of_github(project: Project) -> None:
     subprocess.run(["sh", "-n", "-c", runs], check=True)
     check_commands(commands(runs), project)
     assert set(re.findall(r"secrets\.(\w+)", text)) == {project.values.notifications["curators"].address_env}
-
-
-def test_the_dag_of_airflow(project: Project) -> None:
-    source = (FOLDER / "airflow_dag.py").read_text(encoding="utf-8")
-    tree = ast.parse(source)
-    compile(tree, "airflow_dag.py", "exec")
-    keywords = {k.arg: k.value for call in ast.walk(tree) if isinstance(call, ast.Call) for k in call.keywords}
-
-    schedule = keywords["schedule"]
-    assert isinstance(schedule, ast.Constant)
-    assert schedule.value == project.job("nightly").schedule
-    check_commands(commands(source), project)
-
-
-class Task:
-    """Stands for an operator of Airflow: what it was made with, and what comes after it."""
-
-    made: list["Task"] = []
-
-    def __init__(self, *, task_id: str, bash_command: str, **more: Any) -> None:
-        self.id, self.command, self.more = task_id, bash_command, more
-        self.after: list[Task] = []
-        Task.made.append(self)
-
-    def __rshift__(self, other: "Task") -> "Task":
-        self.after.append(other)
-        return other
-
-
-class Dag(AbstractContextManager["Dag"]):
-    """Stands for Airflow's DAG."""
-
-    def __init__(self, **given: Any) -> None:
-        self.given = given
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-
-def test_the_dag_runs_its_tasks_one_after_the_other(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Airflow itself is not installed: the names that the file imports are stood in for, and the file is run.
-    places: dict[str, dict[str, Any]] = {
-        "airflow.sdk": {"DAG": Dag},
-        "airflow.providers.standard.operators.bash": {"BashOperator": Task},
-        "pendulum": {"datetime": lambda y, m, d, tz: datetime(y, m, d, tzinfo=ZoneInfo(tz))},
-    }
-    for name, holds in places.items():
-        parts = name.split(".")
-        for length in range(1, len(parts) + 1):
-            module = ModuleType(".".join(parts[:length]))
-            vars(module).update(holds if length == len(parts) else {})
-            monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(Task, "made", [])
-
-    dag = runpy.run_path(str(FOLDER / "airflow_dag.py"))["dag"]
-
-    first, second = Task.made
-    assert (first.after, second.after, second.more["retries"]) == ([second], [], 0)
-    assert dag.given["start_date"].tzinfo == ZoneInfo(project.values.time_zone)
-    assert (dag.given["catchup"], dag.given["max_active_runs"]) == (False, 1)
-    assert Path(dag.given["default_args"]["cwd"]).is_absolute()
-    program = tmp_path / "kgcheck"
-    program.write_text('#!/bin/sh\necho "$@" >> "$CALLS"\n')
-    program.chmod(0o755)
-    calls = tmp_path / "calls"
-    for task in (first, second):
-        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CALLS": str(calls)}
-        subprocess.run(["bash", "-c", task.command], check=True, env=environment, timeout=60)
-    assert calls.read_text().splitlines() == ["job run import", "job run nightly"]

@@ -16,7 +16,6 @@ from kgcheck.curation.project import RetryRule
 from kgcheck.curation.thresholds import Severity
 from kgcheck.errors import (
     EXIT_INCOMPLETE,
-    ConfigurationError,
     InputMissing,
     JobUnderWay,
     KgcheckError,
@@ -24,7 +23,7 @@ from kgcheck.errors import (
     StoreLocked,
 )
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.work import LEASE, SIGN_EVERY, Ending, Lease, WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.ledger.work import LEASE, Ending, Lease, WorkItem, WorkState, WorkTable, this_worker
 from kgcheck.progress import NoProgress
 from tests.support import quick_of
 from tests.support.postgres import ledger_place
@@ -269,8 +268,3 @@ def test_since_when_a_schedule_holds(runs: WorkTable) -> None:
     later = NOW + timedelta(days=3)
     assert runs.schedule_since("nightly", "30 2 * * * UTC", later) == NOW
     assert runs.schedule_since("nightly", "30 3 * * * UTC", later) == later
-
-
-def test_only_what_may_pass_is_tried_again() -> None:
-    assert LEASE > 3 * SIGN_EVERY
-    assert ConfigurationError("x").exit_code != EXIT_INCOMPLETE

@@ -209,7 +209,7 @@ def test_what_the_release_before_called_refuted_of_a_missing_edge_is_supported(r
 def test_a_ledger_of_the_release_before_keeps_what_became_of_findings(released: Path | URL) -> None:
     with Ledger(released, create=False) as ledger:
         compared = ComparisonTable(ledger.database)
-        (decision,) = DecisionTable(ledger.database).all()
+        (decision,) = DecisionTable(ledger.database).newest_first()
         (patch,) = PatchTable(ledger.database).all()
 
         assert compared.before(SECOND) == FIRST

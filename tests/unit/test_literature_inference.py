@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import ConfigurationError, UsageError
+from kgcheck.errors import ConfigurationError
 from kgcheck.literature.documents import Document
 from kgcheck.literature.inference import (
     BESIDE,
@@ -299,13 +299,7 @@ def test_a_workspace_takes_it_for_claims_alone(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / "tiny")
     index = build_index(tmp_path / "index", [Document(ids=("x",), abstract=ABSTRACT, recipe="jsonl")])
     with Workspace(literature=index, settings=Settings(inference=folder)) as workspace:
-        by_setting = workspace.verify(CLAIM).verdict
-        by_name = workspace.verify(CLAIM, inference=folder).verdict
-        with pytest.raises(UsageError, match="is for the trained verifier"):
-            workspace.verify(CLAIM, verifier="llm", inference=folder)
-        with pytest.raises(UsageError, match="by its two names"):
-            workspace.verify(triple="A B C", inference=folder)
+        verdict = workspace.verify(CLAIM).verdict
 
-    assert by_setting == by_name
-    assert by_setting.stance is Stance.CONTRADICTS
-    assert by_setting.verifier.startswith("trained, with tiny ")
+    assert verdict.stance is Stance.CONTRADICTS
+    assert verdict.verifier.startswith("trained, with tiny ")

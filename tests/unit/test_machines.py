@@ -1,4 +1,4 @@
-"""A run for other programs: JUnit XML, SARIF and Prometheus, each read back by who made the format."""
+"""A run for other programs: JUnit XML and SARIF, each read back by who made the format."""
 
 import csv
 import io
@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -16,13 +15,11 @@ from defusedxml import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
-from prometheus_client.parser import text_string_to_metric_families
 
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target, all_reasons
 from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
 from kgcheck.report.junit import junit
-from kgcheck.report.prometheus import prometheus
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
 from kgcheck.report.wording import reason_help
@@ -98,17 +95,6 @@ def as_sarif(findings: Sequence[Finding], tallies: Sequence[Tally] = (), run: Ru
     return dict(only)
 
 
-def series(
-    run: Run, tallies: Sequence[Tally] = (), standing: ComparisonSummary = ALONE
-) -> dict[str, list[tuple[Any, float]]]:
-    found: dict[str, list[tuple[Any, float]]] = {}
-    for family in text_string_to_metric_families(prometheus(run, tallies, standing)):
-        assert family.type == "gauge"
-        assert family.documentation
-        found[family.name] = [(sample.labels, sample.value) for sample in family.samples]
-    return found
-
-
 def test_junit_has_a_suite_a_target_and_a_case_a_finding_or_tally() -> None:
     whole = as_junit([REFUTED, OPEN, LOOP], TALLIES)
     suites = {suite.name: list(suite) for suite in whole}
@@ -175,8 +161,6 @@ def test_a_run_that_was_cut_off_is_an_error_in_junit_and_no_success_in_sarif() -
     invocation = as_sarif([], [], begun)["invocations"][0]
     assert not invocation["executionSuccessful"]
     assert invocation["toolExecutionNotifications"][0]["level"] == "error"
-    assert series(begun)["kgcheck_run_complete"][0][1] == 0
-    assert "kgcheck_run_duration_seconds" not in series(begun)
 
 
 def test_junit_is_as_jenkins_has_it() -> None:
@@ -272,35 +256,6 @@ def test_every_reason_has_help_with_its_repair() -> None:
     assert looked != structure
 
 
-def test_prometheus_counts_tasks_and_tells_times_and_ages() -> None:
-    releases = (
-        PinnedRelease(source="uniprot", release="2026_03", file="a", released="2026-11-10"),
-        PinnedRelease(source="uniprot", release="2026_03", file="b", released="2026-11-09"),
-        PinnedRelease(source="undated", release="1", released=""),
-        PinnedRelease(source="odd", release="1", released="2026-02-31"),
-        PinnedRelease(source="year", release="1", released="2025"),
-    )
-    ended = datetime(2026, 11, 20, 9, 32, tzinfo=UTC)
-    nodes = {"Protein": 3}
-    run = RUN.model_copy(update={"releases": releases, "finished": ended, "nodes": nodes, "edges": {"A R B": 2}})
-    found = series(
-        run, [*TALLIES, tally(2, Outcome.SUPPORTED, ("other",))], ComparisonSummary(counts={"new": 2, "fixed": 0})
-    )
-
-    tasks = {(labels["label"], labels["outcome"], labels["reason"]): n for labels, n in found["kgcheck_tasks"]}
-    assert tasks == {
-        ("Protein", "refuted", "id_merged"): 1,
-        ("Protein", "supported", "id_merged"): 1_236,
-        ("Gene", "unavailable", "not_covered"): 3,
-    }
-    assert found["kgcheck_run_duration_seconds"] == [({"store": run.store}, 120)]
-    ages = {labels["source"]: age for labels, age in found["kgcheck_reference_age_seconds"]}
-    assert ages == {"uniprot": (AT - datetime(2026, 11, 10, tzinfo=UTC)).total_seconds(), "year": 688 * 86_400 + 34_200}
-    assert {labels["state"]: n for labels, n in found["kgcheck_findings"]} == {"new": 2, "fixed": 0}
-    assert found["kgcheck_graph_nodes"] == [({"store": run.store, "label": "Protein"}, 3)]
-    assert found["kgcheck_graph_edges"] == [({"store": run.store, "pattern": "A R B"}, 2)]
-
-
 HOSTILE = st.text(st.characters(), min_size=1, max_size=40) | st.sampled_from(
     [
         "\x1b[31m",
@@ -340,9 +295,6 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     assert tags == {"testsuites": 1, "testsuite": 2, "properties": 2, "property": 10, "testcase": 2, "failure": 1}
     both = as_sarif([made], counted, run, compared=standing)
     assert [len(r["suppressions"]) for r in both["results"]] == [1, 0]
-    found = series(run, counted)
-    assert found["kgcheck_tasks"][0][1] == float(count)
-    assert [len(samples) for family, samples in found.items() if family == "kgcheck_tasks"] == [1]
 
 
 def test_csv_has_what_became_of_a_finding_and_what_was_decided() -> None:

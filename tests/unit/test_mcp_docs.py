@@ -25,20 +25,7 @@ def made() -> str:
     """The part of the page that the server itself tells."""
 
     async def work(client: Client) -> str:
-        tools = (await client.list_tools()).tools
-        resources = [(one.uri, one.title, one.description) for one in (await client.list_resources()).resources]
-        templates = (await client.list_resource_templates()).resource_templates
-        resources += [(one.uri_template, one.title, one.description) for one in templates]
-        parts = [_tool(tool) for tool in tools]
-        parts += [
-            "## Resources",
-            _rows("address", [(f"`{uri}`", f"{title}: {text}") for uri, title, text in resources]),
-        ]
-        prompts = [
-            (f"`{one.name}`", f"{one.title}: {one.description} Takes {_listed([a.name for a in one.arguments or ()])}.")
-            for one in (await client.list_prompts()).prompts
-        ]
-        return "\n\n".join([*parts, "## Prompts", _rows("prompt", prompts)])
+        return "\n\n".join([_tool(tool) for tool in (await client.list_tools()).tools])
 
     with Workspace() as workspace:
         return talk(make_server(workspace, Asking(Role.CURATOR, "ada")), work)
@@ -50,13 +37,9 @@ def _tool(tool: Tool) -> str:
         (f"`{name}`{'' if name in required else ' (optional)'}", _place(schema, tool.input_schema.get("$defs")))
         for name, schema in tool.input_schema["properties"].items()
     ]
-    output = tool.output_schema or {}
-    gives = [(f"`{name}`", _place(schema, output["$defs"])) for name, schema in output["properties"].items()]
     reads = tool.annotations and tool.annotations.read_only_hint
     who = "Reads only." if reads else "Writes decisions; needs the role curator."
-    return "\n\n".join(
-        [f"### {tool.name}", f"{tool.title}. {tool.description} {who}", _rows("takes", takes), _rows("gives", gives)]
-    )
+    return "\n\n".join([f"### {tool.name}", f"{tool.title}. {tool.description} {who}", _rows("takes", takes)])
 
 
 def _place(schema: dict[str, Any], known: dict[str, Any] | None = None) -> str:

@@ -59,8 +59,6 @@ def test_each_field_is_an_option_of_its_type() -> None:
     ("arguments", "message"),
     [
         (("--top", "51"), "51 is not in the range 1<=x<=50"),
-        (("--share", "0"), "0.0 is not in the range x>0"),
-        (("--type", "tripel"), "'tripel' is not one of 'existence'"),
         (("--brain", "no"), "'no' is not one of 'rules', 'llm'"),
         (("--day", "2024-13"), "Invalid value for '--day': '2024-13' is no date"),
         (("--folder", "bolt://host"), "this is an address, and a path is wanted"),

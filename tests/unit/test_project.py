@@ -17,7 +17,6 @@ from kgcheck.curation.project import (
     RefreshJob,
     duration,
     json_schema,
-    overlaps,
     read_project,
     write_project,
 )
@@ -202,41 +201,6 @@ def test_a_refresh_needs_the_files_of_its_reference(tmp_path: Path) -> None:
     assert mistakes(tmp_path, text.replace('files = "sources"', "")) == [
         "jobs.r: a refresh needs a reference with files, the folder of what the providers publish"
     ]
-
-
-def test_schedules_that_collide_are_refused_and_those_that_meet_are_named(tmp_path: Path) -> None:
-    jobs = """
-    [jobs.load]
-    kind = "load"
-    directory = "import"
-    schedule = "0 2 * * *"
-    [jobs.audit]
-    kind = "audit"
-    schedule = "0 2 * * mon"
-    """
-
-    (found,) = mistakes(tmp_path, SMALL + jobs)
-    assert found.startswith("jobs.load.schedule: audit needs the same store at the same time, ")
-    apart = project(tmp_path, SMALL + jobs.replace('"0 2 * * mon"', '"0 3 * * mon"'))
-    assert overlaps(apart) == []
-    both = project(tmp_path, SMALL + jobs.replace('kind = "load"\n    directory = "import"', 'kind = "audit"'))
-    ((one, other, what, at),) = overlaps(both)
-    assert (one, other, what, at.hour, at.weekday()) == ("load", "audit", "", 2, 0)
-
-
-def test_the_same_moment_in_two_time_zones_is_the_same(tmp_path: Path) -> None:
-    jobs = """
-    [jobs.load]
-    kind = "load"
-    directory = "import"
-    schedule = "0 2 * * *"
-    time_zone = "Asia/Tokyo"
-    [jobs.audit]
-    kind = "audit"
-    schedule = "0 17 * * *"
-    """
-
-    assert mistakes(tmp_path, SMALL + jobs)[0].startswith("jobs.load.schedule: audit needs the same store")
 
 
 def test_the_nearest_file_upwards_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

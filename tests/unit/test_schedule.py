@@ -9,7 +9,7 @@ import time_machine
 
 from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
-from kgcheck.curation.schedule import Schedule, firings, shared_moment
+from kgcheck.curation.schedule import Schedule
 from kgcheck.curation.scheduler import Server
 from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
@@ -125,19 +125,6 @@ def test_the_last_firing_is_found_quickly_in_a_long_time() -> None:
     assert yearly.last(MONDAY - 3000 * DAY, MONDAY) == datetime(2026, 1, 1, tzinfo=UTC)
     assert yearly.last(MONDAY - 30 * DAY, MONDAY) is None
     assert Schedule("0 0 29 2 *").last(MONDAY - 1000 * DAY, MONDAY) == datetime(2024, 2, 29, tzinfo=UTC)
-
-
-def test_the_first_moment_of_both_is_found() -> None:
-    nightly, weekly = Schedule("0 2 * * *"), Schedule("0 2 * * sun")
-
-    assert shared_moment(nightly, weekly, MONDAY) == datetime(2026, 11, 29, 2, tzinfo=UTC)
-    assert shared_moment(nightly, Schedule("1 2 * * *"), MONDAY) is None
-
-
-def test_firings_of_several_come_in_order() -> None:
-    found = firings({"b": Schedule("0 3 * * *"), "a": Schedule("0 2 * * *", "Asia/Tokyo")}, MONDAY, 3)
-
-    assert [(name, at.astimezone(UTC).hour) for at, name in found] == [("b", 3), ("a", 17), ("b", 3)]
 
 
 TEXT = """

@@ -45,16 +45,12 @@ def verify_claim(
         raise UsageError(
             "name a claim or an edge", 'kgcheck verify "..." or kgcheck verify --triple "HEAD RELATION TAIL"'
         )
-    if triple and wanted.inference:
-        raise UsageError("an edge is read by its two names, without a model of inference", "leave out --inference")
     edge, taken = _edge_of(context, triple) if triple else (None, ())
     settings = context.settings.model_copy(update={"inference": None}) if edge else context.settings
     spent = total_meter(settings)
     with noting() as notes:
         index = context.index(notes)
-        with open_verifier(
-            wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, wanted.inference, notes
-        ) as reader:
+        with open_verifier(wanted.verifier, index.embedder, settings, Limits.of(wanted), spent, notes) as reader:
             try:
                 if edge:
                     judges = Judges([judge_of(wanted.verifier, reader)])

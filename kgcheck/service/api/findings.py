@@ -1,10 +1,8 @@
 """HTTP API of findings (list, facets, detail, history, neighbours) and of decisions."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
-from fastapi.responses import PlainTextResponse
-from fastapi.responses import Response as EmptyResponse
+from fastapi import APIRouter, Query
 from pydantic import Field
 
 from kgcheck.curation.decisions import Made
@@ -42,13 +40,6 @@ class FindingsPage(Value):
     run: str = Field(description="the run that latest stood for")
     findings: list[FindingRow]
     next: str | None = Field(description="cursor of the next page; null on the last one")
-
-
-class Count(Value):
-    """Number of findings that fit."""
-
-    run: str
-    count: int
 
 
 class FacetCounts(Value):
@@ -90,14 +81,6 @@ def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelect
     return FindingsPage(run=page.run, findings=rows, next=f"{page.run}~{page.next}" if page.next else None)
 
 
-@router.get("/count", operation_id="count_findings")
-def count_findings(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> Count:
-    """Count the findings that fit filters."""
-    with service.reading() as workspace:
-        found = workspace.list_findings(wanted.run, **wanted.filters)
-        return Count(run=found.run.id, count=workspace.facets(found).total)
-
-
 @router.get("/facets", operation_id="get_facets")
 def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> FacetCounts:
     """Count the findings that fit filters by each thing that they can be narrowed by."""
@@ -108,31 +91,11 @@ def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Que
     return FacetCounts(run=found.run.id, total=facets.total, **kinds)
 
 
-@router.get(
-    "/{fingerprint}",
-    operation_id="get_finding",
-    responses={304: {"description": "It is as If-None-Match names it."}},
-    response_model=FindingDetail,
-)
-def get_finding(
-    service: Served,
-    asking: Viewer,
-    fingerprint: Fingerprint,
-    response: Response,
-    if_none_match: Annotated[str | None, Header(max_length=200)] = None,
-) -> FindingDetail | Response:
-    """Show one finding with all its evidence, as the newest run has it that does.
-
-    The ETag is its version. A decision that names the version as `seen` is refused once there is another one.
-    """
+@router.get("/{fingerprint}", operation_id="get_finding")
+def get_finding(service: Served, asking: Viewer, fingerprint: Fingerprint) -> FindingDetail:
+    """Show one finding with all its evidence, as the newest run has it that does."""
     with service.reading() as workspace:
-        found = workspace.known_finding(fingerprint)
-    # The state is of the newest audit, and the run the newest that has it: both may move without the basis.
-    tag = f'"{found.version}-{found.finding.run}-{found.state or ""}-{found.decided.state.value}"'
-    if if_none_match and tag in [each.strip().removeprefix("W/") for each in if_none_match.split(",")]:
-        return EmptyResponse(status_code=304, headers={"ETag": tag})
-    response.headers["ETag"] = tag
-    return finding_row(found, FindingDetail)
+        return finding_row(workspace.known_finding(fingerprint), FindingDetail)
 
 
 @router.get("/{fingerprint}/history", operation_id="get_history")
@@ -197,7 +160,7 @@ class DecidingMany(DecisionOptions):
     """Decision about all findings that fit filters."""
 
     filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
-    expected: Whole = Field(ge=1, le=MOST, description="how many fit, as /v1/findings/count has shown")
+    expected: Whole = Field(ge=1, le=MOST, description="how many fit, the total of /v1/findings/facets")
 
 
 class MadeRow(Value):
@@ -225,12 +188,6 @@ class DecisionsPaged(Limited):
     """Page of a list of decisions."""
 
     before: int | None = Field(default=None, ge=0, lt=2**63, description="only those of smaller numbers")
-
-
-class ExportForm(Value):
-    """Format in which decisions are exported."""
-
-    format: Literal["toml", "jsonl"] = "toml"
 
 
 @decisions_router.get("", operation_id="list_decisions")
@@ -263,18 +220,11 @@ def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> 
     Where another number fits, or somebody else decides about one of them meanwhile, the answer is 409.
     """
     if wanted.filter.run == "latest":
-        raise UsageError("the run of what is decided about is named by its id", "/v1/findings/count names it")
+        raise UsageError("the run of what is decided about is named by its id", "/v1/findings/facets names it")
     with service.reading() as workspace:
         listed = workspace.list_findings(wanted.filter.run, **wanted.filter.filters)
         made = workspace.decide(listed, by=asking.name, expected=wanted.expected, **wanted.options)
     return _made(made)
-
-
-@decisions_router.get("/export", operation_id="export_decisions", response_class=PlainTextResponse)
-def export_decisions(service: Served, asking: Viewer, form: Annotated[ExportForm, Query()]) -> PlainTextResponse:
-    """Write all decisions as `kgcheck decisions import` reads them, in an order that does not change."""
-    with service.reading() as workspace:
-        return PlainTextResponse(workspace.decisions_text(form.format))
 
 
 def _made(made: list[Made]) -> MadeDecisions:

@@ -1,21 +1,18 @@
-"""HTTP API of health checks, metrics, the log of users' actions, and the kinds of errors."""
+"""HTTP API of health checks, the log of users' actions, and the kinds of errors."""
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
-from fastapi import Path as InPath
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.curation.findings import LINE
-from kgcheck.errors import UnknownName
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
-from kgcheck.service.access import Admin, Open, Viewer
+from kgcheck.service.access import Admin, Open
 from kgcheck.service.api.shapes import Shown
-from kgcheck.service.metrics import Metrics
-from kgcheck.service.problems import CONTENT, ProblemKind, problem_kinds
+from kgcheck.service.problems import CONTENT
 from kgcheck.service.state import Served
 
 router = APIRouter(tags=["health"])
@@ -67,13 +64,6 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
     return JSONResponse(answer.model_dump(mode="json"), 200 if is_ready else 503)
 
 
-@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
-def get_metrics(request: Request, asking: Viewer) -> PlainTextResponse:
-    """Requests by route and status, how long they took, tasks, and the latest run by outcome, for Prometheus."""
-    metrics: Metrics = request.app.state.metrics
-    return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
 actions_router = APIRouter(prefix="/actions", tags=["actions"])
 
 
@@ -98,29 +88,3 @@ def list_actions(service: Served, asking: Admin, wanted: Annotated[ActionsWanted
     found = service.actions.newest(wanted.limit + 1, before=wanted.before, name=wanted.name)
     page = found[: wanted.limit]
     return ActionList(actions=page, next=page[-1].number if len(found) > wanted.limit else None)
-
-
-problems_router = APIRouter(prefix="/problems", tags=["problems"])
-
-KindName = Annotated[str, InPath(pattern=r"^[a-z][a-z-]{0,63}$", description="a kind of error", examples=["not-found"])]
-
-
-class ProblemKinds(Value):
-    """Every kind of error that an answer may be."""
-
-    problems: list[ProblemKind]
-
-
-@problems_router.get("", operation_id="list_problems")
-def list_problems(asking: Open) -> ProblemKinds:
-    """List the kinds of errors."""
-    return ProblemKinds(problems=problem_kinds())
-
-
-@problems_router.get("/{kind}", operation_id="get_problem")
-def get_problem(asking: Open, kind: KindName) -> ProblemKind:
-    """Describe one kind of error."""
-    known = {one.type: one for one in problem_kinds()}
-    if kind not in known:
-        raise UnknownName("kind of error", kind, known)
-    return known[kind]

@@ -9,18 +9,17 @@ from kgcheck.curation.findings import LINE, Word
 from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.paper_search import PaperHit
-from kgcheck.literature.verify import Opinion
-from kgcheck.model import Evidence, GraphState, Outcome, Reason, Stance, Triple, Value
+from kgcheck.literature.verify import ClaimVerdict
+from kgcheck.model import Evidence, GraphState, Outcome, Reason, Triple, Value
 from kgcheck.options import OutsideCheckLimits, Whole
-from kgcheck.questions.answer import Found, Status
-from kgcheck.service.access import Curator, NotAllowed, Viewer
+from kgcheck.questions.answer import Answer
+from kgcheck.service.access import NotAllowed, Viewer
 from kgcheck.service.api.shapes import Shown, TakenName
-from kgcheck.service.api.tasks import TaskShown, begin
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.tasks import ChecksWanted, FactWords
+from kgcheck.workspace.tasks import FactWords
 
 router = APIRouter(tags=["questions"], route_class=JsonRoute)
 
@@ -38,38 +37,10 @@ class QuestionWanted(Value):
     )
 
 
-class PathEdge(Shown):
-    """An edge of a path to an answer."""
+class CountedAnswer(Answer):
+    """Answer to a question, with at most so many nodes."""
 
-    head: str
-    relation: str
-    tail: str
-    properties: dict[str, Any]
-
-
-class FoundNode(Shown):
-    """One answer, with the path that leads to it."""
-
-    label: str
-    id: str
-    name: str | None
-    properties: dict[str, Any]
-    path: list[PathEdge]
-
-
-class AnswerRow(Shown):
-    """Answer to a question."""
-
-    question: str
-    status: Status
-    understood: str = Field(description="in words of the schema")
-    read_as: str = Field(description="the question as it was read, as a sentence")
-    count: int | None = Field(description="where a number was wanted")
-    holds: bool | None = Field(description="of a yes or no question: whether the graph says so")
-    total: int = Field(description="how many answers there are")
-    found: list[FoundNode] = Field(description=f"at most {MOST_ANSWERS:,}")
-    because: str = Field(description="why there is no answer, and what to do")
-    notes: list[str]
+    total: int = Field(description=f"how many answers there are; at most {MOST_ANSWERS:,} are given")
 
 
 class Searching(Value):
@@ -117,37 +88,21 @@ class Claim(Value):
         return self
 
 
-class ClaimAnswer(Shown):
+class ClaimAnswer(ClaimVerdict):
     """Verdict of the papers on a claim, with every opinion and its exact quotes."""
 
-    claim: str
-    verifier: str
-    stance: Stance
-    probability: float
-    conflict: bool
-    opinions: list[Opinion]
-    retracted: list[str] = Field(description="papers that were found and do not count")
-    note: str
     taken: list[TakenName] = Field(description="names of the edge, each with the node that it was taken for")
     notes: list[str]
 
 
 @router.post("/ask", operation_id="ask")
-def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> AnswerRow:
+def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> CountedAnswer:
     """Answer a question from the graph, with the path of every answer. Nothing is guessed: see status and because."""
     with service.reading() as workspace:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
     answer = result.answer
-    found = [_found_node(one) for one in answer.found[:MOST_ANSWERS]]
-    return AnswerRow.of(answer, total=len(answer.found), found=found, notes=[*answer.notes, *result.notes])
-
-
-def _found_node(one: Found) -> FoundNode:
-    path = [
-        PathEdge.of(edge.triple, head=str(edge.triple.head), tail=str(edge.triple.tail), properties=edge.properties)
-        for edge in one.path
-    ]
-    return FoundNode.of(one, **one.ref.model_dump(), path=path)
+    shown = {"found": answer.found[:MOST_ANSWERS], "notes": (*answer.notes, *result.notes)}
+    return CountedAnswer(**dict(answer) | shown, total=len(answer.found))
 
 
 @router.post("/search", operation_id="search")
@@ -173,7 +128,7 @@ def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
         _check_papers(workspace)
         result = workspace.verify(**dict(wanted) | {"claim": wanted.claim or ""})
     taken = [TakenName(**taken.as_row()) for taken in result.taken]
-    return ClaimAnswer.of(result.verdict, taken=taken, notes=result.notes)
+    return ClaimAnswer(**dict(result.verdict), taken=taken, notes=list(result.notes))
 
 
 def _check_papers(workspace: Workspace) -> None:
@@ -240,12 +195,6 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
         taken=[TakenName(**taken.as_row()) for taken in checked.taken],
         notes=checked.notes,
     )
-
-
-@checks_router.post("/check/batch", operation_id="check_many", status_code=202)
-def check_many(service: Served, asking: Curator, wanted: ChecksWanted) -> TaskShown:
-    """Check many nodes, attributes or edges, as a task; its result names the run and the outcome of each."""
-    return begin(service, "checks", wanted.model_dump(mode="json"), asking)
 
 
 @checks_router.get("/verified", operation_id="get_verified")

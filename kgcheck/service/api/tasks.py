@@ -8,14 +8,13 @@ from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 
-from kgcheck.errors import UsageError
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
 from kgcheck.service.api.shapes import Shown, place_name
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
-from kgcheck.workspace.job_listing import history_rows, job_row, job_rows, next_rows
+from kgcheck.workspace.job_listing import history_rows, job_row, job_rows
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"], route_class=JsonRoute)
@@ -74,14 +73,6 @@ Known = Annotated[WorkItem, Depends(known)]
 def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown:
     """Begin long work."""
     return TaskShown.of(service.tasks.start(kind, parameters, asking))
-
-
-def cancel_open(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown | None:
-    """Cancel the newest task of a kind with these parameters that is not over."""
-    for task in service.tasks.list(500, kind=kind):
-        if not task.state.is_over and parameters.items() <= task.parameters.items():
-            return TaskShown.of(service.tasks.cancel(task.id, asking))
-    return None
 
 
 @router.post("/audits", operation_id="start_audit", status_code=202)
@@ -181,20 +172,6 @@ class JobRunList(Value):
     runs: list[JobRunRow]
 
 
-class Firing(Value):
-    """A time at which a job is to run."""
-
-    at: datetime
-    zone: str
-    job: str
-
-
-class Firings(Value):
-    """The next times at which jobs are to run, in order."""
-
-    next: list[Firing]
-
-
 class Amount(Value):
     """Size limit of a list."""
 
@@ -206,18 +183,6 @@ def list_jobs(service: Served, asking: Viewer) -> JobList:
     """List the jobs, each with its schedule and its last run."""
     rows = job_rows(service.project())
     return JobList(jobs=[JobRow.of(row, store=place_name(row["store"]) if row["store"] else None) for row in rows])
-
-
-@jobs_router.get("/next", operation_id="list_next")
-def list_next(service: Served, asking: Viewer, amount: Annotated[Amount, Query()]) -> Firings:
-    """Show when jobs are to run next."""
-    return Firings(next=[Firing(**row) for row in next_rows(service.project(), amount.limit)])
-
-
-@jobs_router.get("/history", operation_id="list_job_runs")
-def list_job_runs(service: Served, asking: Viewer, amount: Annotated[Amount, Query()]) -> JobRunList:
-    """List the runs of all jobs, the newest first."""
-    return _job_runs(service, None, amount.limit)
 
 
 @jobs_router.get("/{job}", operation_id="get_job")
@@ -232,7 +197,7 @@ def get_job(service: Served, asking: Viewer, job: JobName) -> JobDetail:
 @jobs_router.get("/{job}/history", operation_id="list_runs_of_job")
 def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Annotated[Amount, Query()]) -> JobRunList:
     """List the runs of one job, the newest first."""
-    return _job_runs(service, job, amount.limit)
+    return JobRunList(runs=[JobRunRow.of(row) for row in history_rows(service.project(), job, amount.limit)])
 
 
 @jobs_router.post("/{job}/run", operation_id="run_job", status_code=202)
@@ -243,16 +208,3 @@ def run_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
     """
     service.project().job(job)
     return begin(service, "job", {"job": job}, asking)
-
-
-@jobs_router.post("/{job}/stop", operation_id="stop_job", status_code=202)
-def stop_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
-    """Stop a run of a job that this service began; what it did is kept, and the next run goes on from there."""
-    service.project().job(job)
-    if stopped := cancel_open(service, "job", {"job": job}, asking):
-        return stopped
-    raise UsageError(f"no run of the job {job} was begun through this service", "stop it where it was begun")
-
-
-def _job_runs(service: Service, job: str | None, limit: int) -> JobRunList:
-    return JobRunList(runs=[JobRunRow.of(row) for row in history_rows(service.project(), job, limit)])

@@ -230,7 +230,6 @@ def compare(
 
 _WORDS = {
     "audit": "Audit of the graph",
-    "checks": "Checks of single facts",
     "patch_apply": "Patch applied to the graph",
     "patch_undo": "Patch undone",
     "job": "Job",
