@@ -1,6 +1,9 @@
-"""Make a patch from findings: operations that fit the graph, and a page for people."""
+"""Make a patch from findings: operations that fit the graph, a page for people, and Cypher."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -29,18 +32,28 @@ from kgcheck.curation.operations import (
 )
 from kgcheck.curation.steps import (
     DraftGraph,
+    SetEdge,
+    SetNode,
     Stamp,
+    Step,
+    WholeEdge,
+    WholeNode,
+    active,
+    do,
     do_all,
     expectations,
     meetings,
     presence,
     same_value,
     steps_of,
+    updated,
 )
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.changes import Editable, NotAsExpected, StoreChanges
+from kgcheck.graph.marks import CHANGED_AT, CHANGED_BY, RETIRED_AT
 from kgcheck.graph.open import OpenedStore
-from kgcheck.graph.store import brought_to
+from kgcheck.graph.queries import Catalogue, label_place, pattern_places
+from kgcheck.graph.store import Properties, brought_to
 from kgcheck.ledger.basis import basis_of, is_deciding
 from kgcheck.model import ChangeKind, CheckType, Finding, Ref, Stance, Triple
 from kgcheck.outputs import write_text
@@ -270,7 +283,157 @@ def _typed(kind: PropertyType, text: str | None) -> PropertyValue:
 
 
 _NodeOperation = Merge | Repoint | Retire
-PAGE = "patch.md"
+_Shape = tuple[str, tuple[tuple[str, str], ...]]
+_WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
+
+
+class Expected(NamedTuple):
+    """A node that must stand as it stood, though nothing is done to it."""
+
+    ref: Ref
+
+
+class WatchedPart(NamedTuple):
+    """A step, and how that which it touches stands before it, when all is as it was found."""
+
+    step: Step | Expected
+    node: Properties = {}
+    """All properties of the node that it is about."""
+    beside: int = 0
+    """Number of edges that state the triple that it is about, without those that are retired."""
+    retired: tuple[bool, bool] = (False, False)
+    """Retirement of the ends of a new edge: head, tail."""
+
+
+def watched(operation: Operation, steps: Iterable[Step], graph: Editable) -> tuple[WatchedPart, ...]:
+    """The steps of an operation, with what must be as it is for them to fit."""
+    draft = DraftGraph(graph)
+    found: list[WatchedPart] = []
+    if isinstance(operation, Merge) and (into := draft.node(operation.into)):
+        found.append(WatchedPart(Expected(into.ref), into.properties))
+    for step in steps:
+        match step:
+            case SetNode(ref=ref):
+                node = draft.node(ref)
+                found.append(WatchedPart(step, node.properties if node else {}))
+            case SetEdge(triple=t) | WholeEdge(step="add_edge", triple=t):
+                head, tail = (bool(node and node.retired) for node in map(draft.node, (t.head, t.tail)))
+                found.append(WatchedPart(step, beside=len(active(draft.edges(t))), retired=(head, tail)))
+            case _:
+                found.append(WatchedPart(step))
+        do(step, draft)
+    return tuple(found)
+
+
+def statements_of(patch: Patch, steps: Sequence[Sequence[WatchedPart]], schema: Schema) -> tuple[str, dict[str, Any]]:
+    """Write a patch as Cypher statements with parameters, for a Neo4j graph that is as it expects."""
+    cypher = Catalogue("neo4j", schema.labels)
+    every = (step for some in steps for step in some)
+    lines = [
+        f"// kgcheck patch {patch.id}: {len(patch.operations)} operations, for people to read.",
+        "// Parameters: patch.params.json, and $at (when, as text) and $by (who).",
+        "// Run all of it in one transaction (cypher-shell: :begin, this file, :commit), and roll it back when a",
+        "// statement fails, by a division by zero: it did not find a value, an edge or a node as the findings saw it.",
+        "// Only what kgcheck patch apply did can be undone, and only of that does a load know.",
+    ]
+    parameters: dict[str, Any] = {}
+    for (statement, places), group in _groups(every, schema):
+        name = f"rows{len(parameters) + 1}"
+        parameters[name] = list(_numbered(_row(one, schema) for one in group))
+        lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
+    return "\n".join(lines) + "\n", parameters
+
+
+def _groups(steps: Iterable[WatchedPart], schema: Schema) -> Iterator[tuple[_Shape, list[WatchedPart]]]:
+    """Steps that one statement does: alike, and none of what another of them has changed, which it would not see."""
+    for shape, alike in groupby(steps, lambda w: _shape(w.step, schema)):
+        group: list[WatchedPart] = []
+        known: dict[Ref | Triple, WatchedPart] = {}
+        for one in alike:
+            step = one.step
+            what = step.ref if isinstance(step, SetNode | WholeNode | Expected) else step.triple
+            first = known.setdefault(what, one)
+            if first.step != step or (first is not one and _leaves_it_so(step)):
+                yield shape, group
+                group, known = [], {what: one}
+            # What a statement looks at is as it was before its first row.
+            group.append(one._replace(beside=known[what].beside))
+        yield shape, group
+
+
+def _leaves_it_so(step: Step | Expected) -> bool:
+    """Tell whether a step leaves its edge as it was: done once more, it is then of the same edge."""
+    if not isinstance(step, SetEdge):
+        return False
+    was = _stated(step.properties)
+    return updated(was, _stated(step.after)) == updated({}, was)
+
+
+def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows, each with how many before it are just like it: of edges that are alike, each row means another one."""
+    seen = Counter[str]()
+    for row in rows:
+        text = json.dumps(row, sort_keys=True)
+        yield row | {"nth": seen[text]} if "was" in row and "head" in row else row
+        seen[text] += 1
+
+
+def _shape(step: Step | Expected, schema: Schema) -> _Shape:
+    """The statement of a step, and its places."""
+    match step:
+        case SetNode(ref=ref):
+            statement, places = "update_patched_node", label_place(schema.label(ref.label))
+        case WholeNode(step="add_node", ref=ref):
+            statement, places = "create_patched_node", label_place(schema.label(ref.label))
+        case Expected(ref=ref):
+            statement, places = "expect_patched_node", label_place(schema.label(ref.label))
+        case SetEdge(triple=t) | WholeEdge(step="add_edge", triple=t):
+            statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
+            places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
+        case _:
+            raise TypeError(step)
+    return statement, tuple(places.items())
+
+
+def _row(one: WatchedPart, schema: Schema) -> dict[str, Any]:
+    match one.step:
+        case SetNode(ref=ref, before=before, after=after):
+            return _as_found(ref, one.node, schema, _stated(before)) | {"set": _stated(after)}
+        case Expected(ref=ref):
+            return _as_found(ref, one.node, schema, {})
+        case WholeNode(step="add_node", ref=ref, properties=properties):
+            return {"id": ref.id, "set": _stated(properties)}
+        case SetEdge(triple=t, properties=properties, after=after):
+            was = {name: value for name, value in _stated(properties).items() if value is not None}
+            row = {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
+            return row | {"beside": one.beside}
+        case WholeEdge(step="add_edge", triple=t, properties=properties):
+            row = {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
+            return row | {"beside": one.beside, "retired": list(one.retired)}
+        case _:
+            raise TypeError(one.step)
+
+
+def _as_found(ref: Ref, node: Properties, schema: Schema, before: Properties) -> dict[str, Any]:
+    """A node by its id, all that it must have, and the names of what it may have beside that."""
+    was = {name: value for name, value in (_stated(node) | before).items() if _can_be_written(value)}
+    beside = [name for name in node if name not in was]
+    return {"id": ref.id, "was": was, "any": [schema.label(ref.label).key, *beside]}
+
+
+def _can_be_written(value: Any) -> bool:
+    """Tell whether a value stands in JSON as it is: a date of the server does not."""
+    try:
+        return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _stated(properties: Properties) -> Properties:
+    return {name: value for name, value in properties.items() if name not in _WHEN_APPLIED}
+
+
+CYPHER, PARAMETERS, PAGE = "patch.cypher", "patch.params.json", "patch.md"
 
 
 class PatchMade(NamedTuple):
@@ -291,6 +454,14 @@ class PatchMade(NamedTuple):
         }
 
 
+class Drafted(NamedTuple):
+    """An operation with what it expects, and the steps that it comes to."""
+
+    operation: Operation
+    steps: tuple[Step, ...]
+    watched: tuple[WatchedPart, ...]
+
+
 def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: Path, *, by: str) -> PatchMade:
     """Make a patch of findings, and write its files."""
     if (folder / PATCH).exists():
@@ -299,12 +470,15 @@ def make_patch(wanted: Sequence[Wanted], run: str, store: OpenedStore, folder: P
     with store.statements(write=False) as run_:
         draft = DraftGraph(StoreChanges(store, run_))
         operations, left_out = _operations(wanted, draft)
-        ready, misfits = fitting(operations, draft)
+        drafted, misfits = fitting(operations, draft)
     left_out += [LeftOut(findings[operation.finding], why) for operation, why in misfits]
-    if not ready:
+    if not drafted:
         return PatchMade(None, tuple(left_out))
-    patch = patch_of(ready, store, run, by=by)
+    patch = patch_of([d.operation for d in drafted], store, run, by=by)
     # The patch itself comes last: a folder with one is whole.
+    text, parameters = statements_of(patch, [d.watched for d in drafted], store.schema)
+    write_text(folder / CYPHER, text)
+    write_text(folder / PARAMETERS, json.dumps(parameters, indent=1) + "\n")
     write_text(folder / PAGE, patch_page(patch, findings, left_out))
     write_patch(folder, patch)
     return PatchMade(patch, tuple(left_out))
@@ -324,20 +498,20 @@ def patch_of(operations: Sequence[Operation], store: OpenedStore, run: str, *, b
     return Patch(sealed(header, numbered_lines(operations)), tuple(operations))
 
 
-def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Operation], list[tuple[Operation, str]]]:
-    """Operations that fit one after the other, each with what it expects, and those that do not, with why."""
-    fit, misfits = list[Operation](), []
+def fitting(operations: Iterable[Operation], draft: DraftGraph) -> tuple[list[Drafted], list[tuple[Operation, str]]]:
+    """Operations that fit one after the other, each with what it expects and comes to."""
+    drafted, misfits = [], []
     for operation in operations:
         try:
             ready = operation.model_copy(update={"expected": expectations(operation, draft)})
             steps = steps_of(ready, draft, Stamp("", ""))
             if isinstance(ready, Merge | Repoint):
                 ready = ready.model_copy(update={"meets": meetings(steps)})
+            drafted.append(Drafted(ready, steps, watched(ready, steps, draft)))
             do_all(steps, draft)
-            fit.append(ready)
         except NotAsExpected as error:
             misfits.append((operation, str(error)))
-    return fit, misfits
+    return drafted, misfits
 
 
 def patch_page(patch: Patch, findings: dict[str, Finding], left_out: Iterable[LeftOut]) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from kgcheck.checks.verdicts import verdict as judged
 from kgcheck.curation.operations import Operation, Patch, in_words
-from kgcheck.curation.patch_maker import Wanted, fitting, operation_for
+from kgcheck.curation.patch_maker import Wanted, fitting, operation_for, patch_of, statements_of
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
@@ -25,6 +25,7 @@ from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Rea
 from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
+from tests.support import quick_of
 from tests.support.audits import audited, comparable
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.patches import (
@@ -325,8 +326,8 @@ MISFITS: list[tuple[Operation, str]] = [
 
 def test_what_does_not_fit_says_why(store: OpenedStore) -> None:
     with store.statements(write=False) as run:
-        ready, misfits = fitting([operation for operation, _ in MISFITS], DraftGraph(StoreChanges(store, run)))
-    assert ready == []
+        drafted, misfits = fitting([operation for operation, _ in MISFITS], DraftGraph(StoreChanges(store, run)))
+    assert drafted == []
     assert misfits == MISFITS
 
 
@@ -357,12 +358,64 @@ def server(ready_neo4j: Neo4jTarget) -> Iterator[tuple[Official, OpenedStore]]:
         yield official, cast(OpenedStore, opened)
 
 
+def statements_in(text: str) -> list[str]:
+    """The statements of a file of Cypher."""
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    return [statement for statement in body.split(";\n") if statement.strip()]
+
+
+@pytest.mark.parametrize("name", quick_of(CHANGES, "value", "edge", "retired"))
+def test_cypher_for_people_does_nothing_where_the_graph_is_another(
+    name: str, server: tuple[Official, OpenedStore]
+) -> None:
+    official, store = server
+    operation, other, _ = CHANGES[name]
+    with store.statements(write=False) as run:
+        drafted, _ = fitting([operation], DraftGraph(StoreChanges(store, run)))
+    patch = patch_of([d.operation for d in drafted], store, "run", by="x")
+    text, parameters = statements_of(patch, [d.watched for d in drafted], CKG)
+    apply_patch(made(store, other), store, by="x")
+    before = content_digest(store)
+
+    def run_all(transaction: neo4j.ManagedTransaction) -> None:
+        for statement in statements_in(text):
+            transaction.run(cast(Any, statement), parameters | {"at": "now", "by": "x"}).consume()
+
+    with official.target.driver() as driver, driver.session() as session:
+        with pytest.raises(neo4j.exceptions.ClientError, match="/ by zero"):
+            session.execute_write(run_all)
+
+    assert content_digest(store) == before
+
+
+WRITTEN_OUT = ("two values of one node", "all but one", "other end", "two merges", "new edge")
+
+
+@pytest.mark.parametrize("name", quick_of(WRITTEN_OUT, "two values of one node", "new edge"))
+def test_cypher_for_people_does_the_same(name: str, server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+    with store.statements(write=False) as run:
+        drafted, misfits = fitting(OPERATIONS[name], DraftGraph(StoreChanges(store, run)))
+    assert misfits == []
+    patch = patch_of([d.operation for d in drafted], store, "run", by="x")
+    apply_patch(patch, store, by=HOSTILE)
+    applied, at = content_digest(store), patches_in(store)[patch.id].at
+    undo_patch(patch, store, by="x")
+
+    text, parameters = statements_of(patch, [d.watched for d in drafted], CKG)
+    with official.target.driver() as driver:
+        for statement in statements_in(text):
+            driver.execute_query(cast(Any, statement), parameters | {"at": at, "by": HOSTILE})
+    assert content_digest(store) == applied
+
+
 ONE_EDGE = (
     "edges_between",
     "remove_edges",
     "remove_one_edge",
     "update_lock_between",
     "update_one_edge",
+    "update_patched_edge",
     "whole_edges",
 )
 

@@ -75,8 +75,8 @@ def holds(
         put_edges(store, *edges)
         before = content_digest(store)
         with store.statements(write=False) as run:
-            ready, _ = fitting(in_order(operations), DraftGraph(StoreChanges(store, run)))
-        patch = patch_of(ready, store, "run", by="x")
+            drafted, _ = fitting(in_order(operations), DraftGraph(StoreChanges(store, run)))
+        patch = patch_of([d.operation for d in drafted], store, "run", by="x")
         write_patch(folder, patch)
         assert read_patch(folder) == patch
 

@@ -93,9 +93,9 @@ class Place:
         with open_store(self.store, CKG, Settings(), create=True) as store:
             store.prepare_records()
             with store.statements(write=False) as run:
-                ready, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
+                drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
             assert misfits == []
-            patch = patch_of(ready, store, "run", by="tester")
+            patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
             assert apply_patch(patch, store, by="tester").conflicts == ()
         return patch
 
@@ -308,8 +308,8 @@ def test_taken_away_for_good_it_stays_away(place: Place) -> None:
     with open_store(place.store, CKG, Settings(), create=True) as store:
         store.prepare_records()
         with store.statements(write=False) as run:
-            ready, _ = fitting((NO_EDGE, NO_NODE, MERGED), DraftGraph(StoreChanges(store, run)))
-        patch = patch_of(ready, store, "run", by="tester")
+            drafted, _ = fitting((NO_EDGE, NO_NODE, MERGED), DraftGraph(StoreChanges(store, run)))
+        patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
         apply_patch(patch, store, by="tester", delete=True)
     patched = place.digest()
 

@@ -137,9 +137,9 @@ def graph_file() -> Path:
 def made(store: OpenedStore, *operations: Operation) -> Patch:
     """A patch of operations, all of which fit the store as it is."""
     with store.statements(write=False) as run:
-        ready, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
+        drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
     assert misfits == []
-    return patch_of(ready, store, "run", by="tester")
+    return patch_of([d.operation for d in drafted], store, "run", by="tester")
 
 
 def node_of(store: OpenedStore, what: Ref) -> NodeState | None:
