@@ -1,7 +1,8 @@
 """``kgcheck batch`` and ``bench``: run questions, checks or claims in bulk; make benchmark sets."""
 
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +23,7 @@ from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.bench.batches import BatchResult
+    from kgcheck.model import Value
     from kgcheck.workspace import Workspace
 
 
@@ -121,6 +123,27 @@ def bench() -> None:
     """Make benchmark sets, and measure judges of papers."""
 
 
+_DEV = click.option(
+    "--dev",
+    type=FilePath(dir_okay=False),
+    help="Write about one item of eleven here; no node that is asked about is in both files.",
+)
+
+
+def _write_set(
+    items: "Sequence[Value]", entities: "Callable[[Any], Iterable[str]]", out: Path, dev: Path | None, seed: int
+) -> None:
+    """Write a set as JSON lines, in two parts where a file for the dev part is named."""
+    from kgcheck.bench.make import dev_and_test
+
+    files = {out: items}
+    if dev:
+        files = dict(zip((dev, out), dev_and_test(items, entities, seed=seed), strict=True))
+    for path, part in files.items():
+        write_text(path, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in part))
+        note(f"{how_many(len(part), 'item')}: {path}")
+
+
 @bench.command("make")
 @workspace_options(
     *("store", "profile"),
@@ -141,16 +164,19 @@ def bench() -> None:
 @click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 @click.option("--per-type", type=click.IntRange(min=2), default=90, show_default=True, help="Items of each task type.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
-def bench_make(workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int) -> None:
+@_DEV
+def bench_make(
+    workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int, dev: Path | None
+) -> None:
     """Make a KGCheck set over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
     from kgcheck.bench.batches import make_set
+    from kgcheck.bench.make import entities_of
 
     made, notes = make_set(workspace, truth_from, per_type=per_type, seed=seed)
     note(*notes)
-    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
+    _write_set(made.items, entities_of, out, dev, seed)
     for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
-    note(f"{how_many(len(made.items), 'item')}: {out}")
 
 
 @bench.command("judge")
