@@ -280,17 +280,29 @@ class CheckOptions(CheckLimits, Spending):
     """Options of one check, also by a language model."""
 
 
-class BatchOptions(Spending):
-    """Options of a batch of items."""
+class WorkerOptions(Spending):
+    """Options of work on many items."""
 
     workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
+
+
+class BatchOptions(WorkerOptions):
+    """Options of a batch of items."""
+
+    repeat: Whole = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="do the whole batch so many times, each in a folder of its own, and give the mean of each measure"
+        " and its standard deviation",
+    )
 
 
 class ItemOptions(BatchOptions, VerifierOptions):
     """Options of a batch of items to check."""
 
 
-class MeasureOptions(ItemOptions, TotalSpending):
+class MeasureOptions(WorkerOptions, VerifierOptions, TotalSpending):
     """Options of measuring judges on labelled evidence."""
 
 

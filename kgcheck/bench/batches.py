@@ -1,11 +1,11 @@
 """Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.context import Context, live_failures, noting, open_verifier
@@ -20,7 +20,7 @@ from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
     from kgcheck.bench.make import BenchSet
-    from kgcheck.bench.metrics import ClaimMetrics
+    from kgcheck.bench.metrics import ClaimMetrics, Spread
     from kgcheck.bench.scv import Scope
     from kgcheck.bench.truth import TruthSource
 
@@ -30,35 +30,76 @@ ITEM_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class BatchResult:
-    """Result of a batch of questions or checks, with its metrics over all items and by type."""
+    """Result of a batch of questions or checks, with its metrics over all items and by type.
+
+    Of a batch that was repeated, the metrics are means over its runs, and ``spread`` has standard deviations.
+    """
 
     metrics: Mapping[str, Value]
     folder: Path
     batch: Batch
     notes: tuple[str, ...] = ()
+    spread: "Mapping[str, Spread]" = field(default_factory=dict)
+
+    @property
+    def json(self) -> str:
+        """The metrics as they stand in metrics.json; of several runs their mean and spread."""
+        means = {kind: value.model_dump(mode="json") for kind, value in self.metrics.items()}
+        return as_json({"mean": means, "spread": self.spread} if self.spread else means, indent=2)
+
+    def written(self) -> Self:
+        """Write metrics.json."""
+        write_text(self.folder / "metrics.json", self.json + "\n")
+        return self
 
     @property
     def results(self) -> Path:
-        """The file with one line an item."""
-        return self.folder / "results.jsonl"
+        """The file with one line an item, or the folder of the runs with theirs."""
+        return self.folder if self.spread else self.folder / "results.jsonl"
 
 
 @dataclass(frozen=True)
-class ClaimsResult:
+class ClaimsResult(BatchResult):
     """Result of a batch of claims; ``stopped`` says why some are open, where the budget was spent."""
 
-    metrics: "ClaimMetrics"
-    folder: Path
-    batch: Batch
-    claims: int
-    open: int
+    claims: int = 0
+    open: int = 0
     stopped: str = ""
-    notes: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> "ClaimMetrics":
+        """The metrics over all claims."""
+        return cast("ClaimMetrics", self.metrics["all"])
 
     @property
     def report(self) -> Path:
-        """The report to read."""
-        return self.folder / "report.md"
+        """The report to read, or the folder of the runs with theirs."""
+        return self.folder if self.spread else self.folder / "report.md"
+
+
+R = TypeVar("R", bound=BatchResult)
+
+
+def repeated(folder: Path, times: int, run: Callable[[Path], R]) -> R:
+    """Run a batch several times, each in a folder of its own, and average its metrics; once in the folder itself."""
+    from kgcheck.bench.metrics import averaged
+
+    if times == 1:
+        return run(folder)
+    runs: list[R] = []
+    for number in range(1, times + 1):
+        runs.append(run(folder / f"run-{number}"))
+        if isinstance(runs[-1], ClaimsResult) and runs[-1].stopped:
+            break
+    means = {kind: averaged([done.metrics[kind] for done in runs]) for kind in runs[0].metrics}
+    return replace(
+        runs[-1],
+        metrics={kind: mean for kind, (mean, _) in means.items()},
+        spread={kind: spread for kind, (_, spread) in means.items()},
+        folder=folder,
+        batch=Batch(*map(sum, zip(*(done.batch for done in runs), strict=True))),
+        notes=tuple(dict.fromkeys(note for done in runs for note in done.notes)),
+    ).written()
 
 
 def answer_questions(
@@ -76,19 +117,23 @@ def answer_questions(
     folder = out or context.settings.home / "batch" / f"kgqa-{file.stem}"
     kept = {"task": "kgqa", **_graph(context), "profile": context.profile}
     with noting() as notes, context.asker(Limits.of(wanted), notes, one_call=True) as ask:
-        keep_options(folder, kept | _brain(context) | _papers(context))
-        batch = run_batch(
-            ((q.id, q) for q in questions),
-            kgqa.work_of(ask),
-            folder / "results.jsonl",
-            workers=wanted.workers,
-            progress=context.progress,
-            description="answering",
-            total=len(questions),
-        )
-        notes += _note_change(context, kept)
-        results = read_results(folder / "results.jsonl")
-        return _measured(kgqa.metrics([results[q.id] for q in questions]), folder, batch, notes)
+
+        def run(folder: Path) -> BatchResult:
+            keep_options(folder, kept | _brain(context) | _papers(context))
+            batch = run_batch(
+                ((q.id, q) for q in questions),
+                kgqa.work_of(ask),
+                folder / "results.jsonl",
+                workers=wanted.workers,
+                progress=context.progress,
+                description="answering",
+                total=len(questions),
+            )
+            results = read_results(folder / "results.jsonl")
+            found = kgqa.metrics([results[q.id] for q in questions])
+            return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
+
+        return repeated(folder, wanted.repeat, run)
 
 
 def check_items(
@@ -126,19 +171,25 @@ def check_items(
                 f"papers count as {reader.judges.name} judges them, as published: its precision is not asked for"
             )
         sources, outside = with_papers(source, schema, live, reader)
-        keep_options(folder, kept)
-        batch = run_batch(
-            ((item.id, item) for item in items),
-            kgcheck.Checker(graph, sources, brain, outside=outside).work,
-            folder / "results.jsonl",
-            workers=wanted.workers,
-            progress=context.progress,
-            description="checking",
-            total=len(items),
-        )
-        notes += [*live_failures(live), *_note_change(context, kept)]
-        results = read_results(folder / "results.jsonl")
-        return _measured(kgcheck.metrics([results[item.id] for item in items]), folder, batch, notes)
+        checker = kgcheck.Checker(graph, sources, brain, outside=outside, by_model=context.brain == "llm")
+
+        def run(folder: Path) -> BatchResult:
+            keep_options(folder, kept)
+            batch = run_batch(
+                ((item.id, item) for item in items),
+                checker.work,
+                folder / "results.jsonl",
+                workers=wanted.workers,
+                progress=context.progress,
+                description="checking",
+                total=len(items),
+            )
+            results = read_results(folder / "results.jsonl")
+            found = kgcheck.metrics([results[item.id] for item in items])
+            changed = (*live_failures(live), *_note_change(context, kept))
+            return BatchResult(found, folder, batch, (*notes, *changed)).written()
+
+        return repeated(folder, wanted.repeat, run)
 
 
 def verify_claims(
@@ -159,7 +210,7 @@ def verify_claims(
 
     wanted = options or ClaimOptions()
     items = read_items(file, recipe)[: wanted.limit]
-    settings, stopped, batch = context.settings, "", Batch(0, 0, 0)
+    settings = context.settings
     spent = total_meter(settings, wanted.total)
     with noting() as notes:
         index = context.index(notes) if context.literature else None
@@ -174,27 +225,32 @@ def verify_claims(
                 "top": wanted.top,
                 "index": index.manifest.folder if index else None,
             }
-            keep_options(out, kept)
-            try:
-                batch = run_batch(
-                    ((item.id, item) for item in items),
-                    ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top),
-                    out / "results.jsonl",
-                    workers=wanted.workers,
-                    progress=context.progress,
-                    description="verifying claims",
-                    total=len(items),
+
+            def run(folder: Path) -> ClaimsResult:
+                keep_options(folder, kept)
+                batch, stopped = Batch(0, 0, 0), ""
+                try:
+                    batch = run_batch(
+                        ((item.id, item) for item in items),
+                        ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top),
+                        folder / "results.jsonl",
+                        workers=wanted.workers,
+                        progress=context.progress,
+                        description="verifying claims",
+                        total=len(items),
+                    )
+                except BudgetSpent as error:
+                    stopped = error.message
+                results = read_results(folder / "results.jsonl")
+                metrics = measure(
+                    items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
                 )
-            except BudgetSpent as error:
-                stopped = error.message
-        results = read_results(out / "results.jsonl")
-        metrics = measure(
-            items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
-        )
-        write_report(out, metrics, kept)
-        notes += spent_note(spent)
-    left = sum(item.id not in results for item in items)
-    return ClaimsResult(metrics, out, batch, len(items), left, stopped, tuple(notes))
+                write_report(folder, metrics, kept)
+                left = sum(item.id not in results for item in items)
+                return ClaimsResult({"all": metrics}, folder, batch, (), {}, len(items), left, stopped)
+
+            done = repeated(out, wanted.repeat, run)
+        return replace(done, notes=(*notes, *spent_note(spent)))
 
 
 def make_set(
@@ -245,17 +301,6 @@ def _truth(context: Context, reference: Path, truth_from: Path | None, notes: li
                 f"warning: both snapshots were built from the same file of {sources}: there they are not independent"
             )
         yield truths
-
-
-def _measured(metrics: Mapping[str, Value], folder: Path, batch: Batch, notes: Sequence[str]) -> BatchResult:
-    result = BatchResult(metrics, folder, batch, tuple(notes))
-    write_text(folder / "metrics.json", metrics_json(metrics) + "\n")
-    return result
-
-
-def metrics_json(metrics: Mapping[str, Value]) -> str:
-    """Metrics as they stand in metrics.json."""
-    return as_json({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
 
 
 def _graph(context: Context) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Metrics of claim verification (accuracy, F1, calibration, retrieval), with report and plot."""
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,18 +14,49 @@ from kgcheck.outputs import write_text
 
 S = TypeVar("S")
 M = TypeVar("M")
+V = TypeVar("V", bound=Value)
 
 
 def by_type(
-    results: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], S], mean: Callable[[Sequence[S]], M]
+    results: Sequence[Mapping[str, Any]],
+    read: Callable[[Mapping[str, Any]], S],
+    mean: Callable[[Sequence[S]], M],
+    group: Callable[[str], str] | None = None,
 ) -> dict[str, M]:
-    """Metrics over all results (``all``) and by type."""
+    """Metrics over all results (``all``), by type, and by groups of types."""
     kinds: dict[str, list[S]] = {"all": []}
+    groups: dict[str, list[S]] = {}
     for result in results:
-        scored = read(result)
+        scored, kind = read(result), str(result.get("type") or "without a type")
         kinds["all"].append(scored)
-        kinds.setdefault(str(result.get("type") or "without a type"), []).append(scored)
-    return {kind: mean(scores) for kind, scores in kinds.items() if scores}
+        kinds.setdefault(kind, []).append(scored)
+        if group:
+            groups.setdefault(group(kind), []).append(scored)
+    return {kind: mean(scores) for kind, scores in (kinds | groups).items() if scores}
+
+
+Spread = dict[str, float]
+"""Standard deviation of each measure between the runs of a batch."""
+
+
+def averaged(runs: Sequence[V]) -> tuple[V, Spread]:
+    """Average the measures of several runs of a batch; what is no number, such as a table, stays empty.
+
+    >>> averaged([Bin(low=0, count=2, probability=0.5, accuracy=a) for a in (0.5, 1)])[0].accuracy
+    0.75
+    """
+    means: dict[str, Any] = {}
+    spread: Spread = {}
+    for name, value in runs[0]:
+        values = [getattr(run, name) for run in runs]
+        numbers = [v for v in values if isinstance(v, int | float)]
+        if numbers:
+            mean = statistics.mean(numbers)
+            means[name] = mean if any(isinstance(v, float) for v in numbers) else round(mean)
+            spread[name] = statistics.stdev(numbers) if len(numbers) > 1 else 0.0
+        elif value is not None:
+            means[name] = type(value)()
+    return runs[0].model_copy(update=means), spread
 
 
 CLASSES = tuple(s.value for s in Stance)
@@ -225,24 +257,30 @@ How often an answer of about one probability is right. On the diagonal, a probab
 """
 
 
-def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
-    """Name and value of every single measure, in the order of the report."""
+def lines(metrics: ClaimMetrics, spread: Mapping[str, float] | None = None) -> list[tuple[str, str]]:
+    """Name and value of every single measure, in the order of the report, with its spread where there is one."""
+
+    def share(name: str) -> str:
+        around = f" ± {spread[name]:.1%}" if spread and name in spread else ""
+        return _percent(getattr(metrics, name)) + around
+
+    def number(name: str) -> str:
+        around = f" ± {spread[name]:.3f}" if spread and name in spread else ""
+        return _number(getattr(metrics, name)) + around
+
     return [
         ("claims", f"{metrics.claims:,}"),
         ("with a label", f"{metrics.labelled:,}"),
-        ("accuracy", _percent(metrics.accuracy)),
-        ("accuracy of the most frequent label", _percent(metrics.majority)),
-        ("macro F1", _number(metrics.macro_f1)),
-        ("answers that cannot tell", _percent(metrics.abstention)),
-        (
-            "right quotes",
-            f"{_percent(metrics.right_quotes)} of {metrics.quoted:,}" if metrics.quoted else "not measured",
-        ),
-        ("errors", f"{metrics.errors:,} ({_percent(metrics.error_rate)})"),
-        ("calibration error", _number(metrics.calibration_error)),
-        ("nDCG@10", _number(metrics.ndcg_at_10)),
-        ("recall@10", _number(metrics.recall_at_10)),
-        ("recall@50", _number(metrics.recall_at_50)),
+        ("accuracy", share("accuracy")),
+        ("accuracy of the most frequent label", share("majority")),
+        ("macro F1", number("macro_f1")),
+        ("answers that cannot tell", share("abstention")),
+        ("right quotes", f"{share('right_quotes')} of {metrics.quoted:,}" if metrics.quoted else "not measured"),
+        ("errors", f"{metrics.errors:,} ({share('error_rate')})"),
+        ("calibration error", number("calibration_error")),
+        ("nDCG@10", number("ndcg_at_10")),
+        ("recall@10", number("recall_at_10")),
+        ("recall@50", number("recall_at_50")),
     ]
 
 

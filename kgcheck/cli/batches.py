@@ -66,11 +66,10 @@ def batch_kgcheck(workspace: "Workspace", options: ItemOptions, file: Path, out:
 
 
 def _show(done: "BatchResult", format_: str) -> None:
-    from kgcheck.bench.batches import metrics_json
     from kgcheck.report.tables import metrics_table
 
     note(*done.notes)
-    show(format_, metrics_json(done.metrics), metrics_table(done.metrics))
+    show(format_, done.json, metrics_table(done.metrics, done.spread))
     note(f"{done.batch.done} done now, {done.batch.before} before; results: {done.results}")
     if done.batch.failed:
         note(f"{done.batch.failed} ended with an error; run the same command to try them again")
@@ -108,14 +107,16 @@ def batch_scv(
     from kgcheck.report.safe_console import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
-    show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))
+    metrics, spread = done.measured, done.spread.get("all")
+    text = done.json if spread else metrics.model_dump_json(indent=2)
+    show(format_, text, RowTable(("measure", "value"), lines(metrics, spread)))
     note(*done.notes)
     batch = done.batch
     went = f"{batch.done} done now, {batch.before} before, {batch.failed} with an error"
     if done.stopped:
         went = f"{done.stopped}; {done.open} of {done.claims} claims are open: run the same command again to go on"
     note(f"{went}; report: {done.report}")
-    click.get_current_context().exit(EXIT_INCOMPLETE if done.metrics.errors or done.stopped else 0)
+    click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors or done.stopped else 0)
 
 
 @click.group("bench")

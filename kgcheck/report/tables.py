@@ -55,20 +55,23 @@ def answer_table(answer: "Answer", limit: int) -> RenderableType:
     return RowTable(("id", "name", "path"), rows, keys=("id",))
 
 
-def metrics_table(metrics: Mapping[str, Value]) -> RenderableType:
-    """Metrics by type: one row a type, one column a metric."""
+def metrics_table(
+    metrics: Mapping[str, Value], spread: Mapping[str, Mapping[str, float]] | None = None
+) -> RenderableType:
+    """Metrics by type: one row a type, one column a metric, with its spread over the runs where there are several."""
     names = tuple(type(next(iter(metrics.values()))).model_fields)
-    rows = [
-        (
-            kind,
-            *(
-                "-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}"
-                for c in row.model_dump().values()
-            ),
-        )
-        for kind, row in metrics.items()
-    ]
+    rows = []
+    for kind, row in metrics.items():
+        around = (spread or {}).get(kind, {})
+        rows.append((kind, *(_measure(getattr(row, name), around.get(name)) for name in names)))
     return RowTable(("type", *names), rows, keys=("type",), numbers=names)
+
+
+def _measure(value: float | None, spread: float | None) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.1f}" if isinstance(value, float) else f"{value:,}"
+    return text if spread is None else f"{text} ± {spread:.1f}"
 
 
 def fetched_table(files: "Sequence[Fetched]") -> RenderableType:
