@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from kgcheck.choices import GROUND_STATES, JUDGES, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.choices import GROUND_STATES, JUDGES, PROTOCOLS, SCOPES, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
 from kgcheck.rules import rules_named
@@ -312,8 +312,14 @@ class ClaimOptions(BatchOptions, TotalSpending):
     verifier: VerifierName = "trained"
     scope: Annotated[str, *one_of("scope", SCOPES)] = Field(
         default="corpus",
-        description="what is read for a claim: what a search finds, the documents that it names, or the passages given"
-        " with it",
+        description="what is read for a claim: what a search finds in the corpus (all), in the documents that any claim"
+        " names (partial), the documents that it names itself (documents, match), or the passages given with it; each"
+        " does all, partial and match, and compares them",
+    )
+    protocol: Annotated[str, *one_of("protocol", PROTOCOLS)] = Field(
+        default="kgcheck",
+        description="biokgbench: the model gets the 50 passages that a search finds in one prompt, and gives one answer"
+        " with quotes",
     )
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")

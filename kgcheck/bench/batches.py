@@ -1,13 +1,15 @@
 """Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+from kgcheck.choices import SCOPE_NAMES
 from kgcheck.context import Context, live_failures, noting, open_verifier
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
 from kgcheck.graph.store import new_state
@@ -74,7 +76,7 @@ class ClaimsResult(BatchResult):
     @property
     def report(self) -> Path:
         """The report to read, or the folder of the runs with theirs."""
-        return self.folder if self.spread else self.folder / "report.md"
+        return self.folder if self.spread or len(self.metrics) > 1 else self.folder / "report.md"
 
 
 R = TypeVar("R", bound=BatchResult)
@@ -97,9 +99,14 @@ def repeated(folder: Path, times: int, run: Callable[[Path], R]) -> R:
         metrics={kind: mean for kind, (mean, _) in means.items()},
         spread={kind: spread for kind, (_, spread) in means.items()},
         folder=folder,
-        batch=Batch(*map(sum, zip(*(done.batch for done in runs), strict=True))),
+        batch=summed(done.batch for done in runs),
         notes=tuple(dict.fromkeys(note for done in runs for note in done.notes)),
     ).written()
+
+
+def summed(batches: Iterable[Batch]) -> Batch:
+    """Add up the progress of batches."""
+    return Batch(*map(sum, zip(*batches, strict=True)))
 
 
 def answer_questions(
@@ -206,51 +213,74 @@ def verify_claims(
     The file is read by its recipe, or else known by its form. A batch that was cut off goes on in its folder.
     """
     from kgcheck.bench.metrics import measure, write_report
-    from kgcheck.bench.scv import ClaimWork, read_items
+    from kgcheck.bench.published import PublishedWork
+    from kgcheck.bench.scv import RANKED, ClaimWork, read_items
+    from kgcheck.llm.client import ChatClient
 
     wanted = options or ClaimOptions()
-    items = read_items(file, recipe)[: wanted.limit]
-    settings = context.settings
+    listed, settings = read_items(file, recipe), context.settings
+    items, within = listed[: wanted.limit], tuple(dict.fromkeys(name for item in listed for name in item.documents))
+    published, limits = wanted.protocol == "biokgbench", Limits.of(wanted)
+    verifier = "llm" if published else wanted.verifier
     spent = total_meter(settings, wanted.total)
-    with noting() as notes:
+    with noting() as notes, ExitStack() as opened:
         index = context.index(notes) if context.literature else None
         embedder = index.embedder if index else None
-        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, inference, notes) as reader:
-            kept = {
-                "task": "scv",
-                "file": str(file.resolve()),
-                "verifier": reader.name,
-                **(_model(settings) if wanted.verifier == "llm" else {"model": None}),
-                "scope": wanted.scope,
-                "top": wanted.top,
-                "index": index.manifest.folder if index else None,
-            }
+        reader = opened.enter_context(open_verifier(verifier, embedder, settings, limits, spent, inference, notes))
+        kept = {
+            "task": "scv",
+            "file": str(file.resolve()),
+            "verifier": reader.name,
+            **(_model(settings) if verifier == "llm" else {"model": None}),
+            "top": RANKED if published else wanted.top,
+            "index": index.manifest.folder if index else None,
+            **({"protocol": wanted.protocol} if published else {}),
+        }
+        client = opened.enter_context(ChatClient(settings, notes)) if published else None
 
-            def run(folder: Path) -> ClaimsResult:
-                keep_options(folder, kept)
-                batch, stopped = Batch(0, 0, 0), ""
-                try:
-                    batch = run_batch(
-                        ((item.id, item) for item in items),
-                        ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top),
-                        folder / "results.jsonl",
-                        workers=wanted.workers,
-                        progress=context.progress,
-                        description="verifying claims",
-                        total=len(items),
-                    )
-                except BudgetSpent as error:
-                    stopped = error.message
-                results = read_results(folder / "results.jsonl")
-                metrics = measure(
-                    items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
+        def run(name: str, folder: Path) -> ClaimsResult:
+            keep_options(folder, described := kept | {"scope": name})
+            batch, stopped = Batch(0, 0, 0), ""
+            scope = cast("Scope", SCOPE_NAMES.get(name, name))
+            work = ClaimWork(index, reader, scope, wanted.top, within)
+            if client:
+                work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
+            try:
+                batch = run_batch(
+                    ((item.id, item) for item in items),
+                    work,
+                    folder / "results.jsonl",
+                    workers=wanted.workers,
+                    progress=context.progress,
+                    description="verifying claims",
+                    total=len(items),
                 )
-                write_report(folder, metrics, kept)
-                left = sum(item.id not in results for item in items)
-                return ClaimsResult({"all": metrics}, folder, batch, (), {}, len(items), left, stopped)
+            except BudgetSpent as error:
+                stopped = error.message
+            results = read_results(folder / "results.jsonl")
+            metrics = measure(
+                items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
+            )
+            write_report(folder, metrics, described)
+            left = sum(item.id not in results for item in items)
+            return ClaimsResult({"all": metrics}, folder, batch, (), {}, len(items), left, stopped)
 
-            done = repeated(out, wanted.repeat, run)
-        return replace(done, notes=(*notes, *spent_note(spent)))
+        if wanted.scope == "each":
+            done = {name: repeated(out / name, wanted.repeat, partial(run, name)) for name in SCOPE_NAMES}
+        else:
+            done = {"all": repeated(out, wanted.repeat, partial(run, wanted.scope))}
+        last, together = done.get("match", done["all"]), done.values()
+        return replace(
+            last,
+            metrics={name: one.measured for name, one in done.items()},
+            spread={name: one.spread["all"] for name, one in done.items() if one.spread},
+            folder=out,
+            batch=summed(one.batch for one in together),
+            claims=sum(one.claims for one in together),
+            open=sum(one.open for one in together),
+            stopped=next((one.stopped for one in together if one.stopped), ""),
+            notes=(*notes, *spent_note(spent)),
+        )
 
 
 def make_set(

@@ -91,6 +91,9 @@ class ClaimMetrics(Value):
     calibration_error: float | None
     calibration: tuple[Bin, ...]
     right_quotes: float | None = Field(description="of the answers that quote, on claims with gold evidence")
+    right_quotes_of_all: float | None = Field(
+        description="of all claims with gold evidence, as BioKGBench counts: an answer that takes no side has none"
+    )
     quoted: int
     ndcg_at_10: float | None
     recall_at_10: float | None
@@ -102,12 +105,14 @@ def measure(
 ) -> ClaimMetrics:
     """Measure a batch."""
     done = [(item, results[item.id]) for item in items if item.id in results]
-    errors = sum("error" in r for _, r in done)
-    labelled = [(i.label.value, r.get("answer", "error"), r.get("probability", 0.0)) for i, r in done if i.label]
+    errors = sum(r.get("answer", "error") == "error" for _, r in done)
+    labelled = [(i.label.value, r.get("answer", "error"), r.get("probability")) for i, r in done if i.label]
     confusion = {c: dict.fromkeys((*CLASSES, "error"), 0) for c in CLASSES}
     for label, answer, _ in labelled:
         confusion[label][answer] += 1
-    bins = bins_of([(p, label == answer) for label, answer, p in labelled if answer != "error"])
+    bins = bins_of([(p, label == answer) for label, answer, p in labelled if p is not None])
+    takes_side = {Stance.SUPPORTS.value, Stance.CONTRADICTS.value}
+    with_gold = [r.get("answer") in takes_side and bool(_right_quote(i, r, spans)) for i, r in done if i.gold]
     quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
     retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
     total = len(labelled)
@@ -124,6 +129,7 @@ def measure(
         calibration_error=error_of(bins),
         calibration=tuple(bins),
         right_quotes=_share(sum(quotes), len(quotes)),
+        right_quotes_of_all=_share(sum(with_gold), len(with_gold)),
         quoted=len(quotes),
         ndcg_at_10=_mean(r[0] for r in retrieval),
         recall_at_10=_mean(r[1] for r in retrieval),
@@ -276,12 +282,26 @@ def lines(metrics: ClaimMetrics, spread: Mapping[str, float] | None = None) -> l
         ("macro F1", number("macro_f1")),
         ("answers that cannot tell", share("abstention")),
         ("right quotes", f"{share('right_quotes')} of {metrics.quoted:,}" if metrics.quoted else "not measured"),
+        ("right quotes, of all with gold evidence", share("right_quotes_of_all")),
         ("errors", f"{metrics.errors:,} ({share('error_rate')})"),
         ("calibration error", number("calibration_error")),
         ("nDCG@10", number("ndcg_at_10")),
         ("recall@10", number("recall_at_10")),
         ("recall@50", number("recall_at_50")),
     ]
+
+
+def scope_rows(
+    metrics: Mapping[str, Value], spread: Mapping[str, Spread]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and rows of BioKGBench's table 13: accuracy, right quotes and errors by scope."""
+    columns = {"accuracy": "accuracy", "right_quotes_of_all": "right quotes", "error_rate": "error"}
+    rows = []
+    for scope, measured in metrics.items():
+        around = spread.get(scope, {})
+        cells = [f"{_percent(getattr(measured, n))}{f' ± {around[n]:.1%}' if n in around else ''}" for n in columns]
+        rows.append((scope, *cells))
+    return ("scope", *columns.values()), rows
 
 
 def write_report(folder: Path, metrics: ClaimMetrics, options: Mapping[str, Any]) -> None:

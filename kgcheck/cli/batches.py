@@ -103,20 +103,23 @@ def batch_scv(
     spent: the same command goes on with them.
     """
     from kgcheck.bench.batches import verify_claims
-    from kgcheck.bench.metrics import lines
+    from kgcheck.bench.metrics import lines, scope_rows
     from kgcheck.report.safe_console import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
     metrics, spread = done.measured, done.spread.get("all")
-    text = done.json if spread else metrics.model_dump_json(indent=2)
-    show(format_, text, RowTable(("measure", "value"), lines(metrics, spread)))
+    if len(done.metrics) > 1:
+        show(format_, done.json, RowTable(*scope_rows(done.metrics, done.spread)))
+    else:
+        text = done.json if spread else metrics.model_dump_json(indent=2)
+        show(format_, text, RowTable(("measure", "value"), lines(metrics, spread)))
     note(*done.notes)
     batch = done.batch
     went = f"{batch.done} done now, {batch.before} before, {batch.failed} with an error"
     if done.stopped:
         went = f"{done.stopped}; {done.open} of {done.claims} claims are open: run the same command again to go on"
     note(f"{went}; report: {done.report}")
-    click.get_current_context().exit(EXIT_INCOMPLETE if metrics.errors or done.stopped else 0)
+    click.get_current_context().exit(EXIT_INCOMPLETE if batch.failed or done.stopped else 0)
 
 
 @click.group("bench")
