@@ -296,6 +296,16 @@ class BatchOptions(WorkerOptions):
         description="do the whole batch so many times, each in a folder of its own, and give the mean of each measure"
         " and its standard deviation",
     )
+    protocol: Annotated[str, *one_of("protocol", PROTOCOLS)] = Field(
+        default="kgcheck",
+        description="biokgbench: put it to a model as BioKGBench did: questions with its tools and a demonstration,"
+        " checks with a demonstration of each type of task, claims with the 50 best passages in one prompt",
+    )
+
+    @property
+    def published(self) -> bool:
+        """True where a batch is run as BioKGBench was."""
+        return self.protocol == "biokgbench"
 
 
 class ItemOptions(BatchOptions, VerifierOptions):
@@ -315,11 +325,6 @@ class ClaimOptions(BatchOptions, TotalSpending):
         description="what is read for a claim: what a search finds in the corpus (all), in the documents that any claim"
         " names (partial), the documents that it names itself (documents, match), or the passages given with it; each"
         " does all, partial and match, and compares them",
-    )
-    protocol: Annotated[str, *one_of("protocol", PROTOCOLS)] = Field(
-        default="kgcheck",
-        description="biokgbench: the model gets the 50 passages that a search finds in one prompt, and gives one answer"
-        " with quotes",
     )
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")

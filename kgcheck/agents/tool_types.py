@@ -124,6 +124,80 @@ class NodesResult(Value):
     paths: tuple[Path, ...] = Field(default=(), exclude=True, description="how each node was reached")
 
 
+class IdsArguments(Value):
+    """Nodes by their ids, whatever their label."""
+
+    ids: tuple[str, ...] = Field(min_length=1, max_length=10)
+
+
+class NodeRelations(Value):
+    """Relations of a node: how many nodes it reaches along each, and from how many it is reached."""
+
+    node: Ref
+    outgoing: dict[str, int]
+    incoming: dict[str, int]
+
+
+class RelationCountsResult(Value):
+    """Relations of each node; ids that no node has are missing."""
+
+    nodes: tuple[NodeRelations, ...]
+    missing: tuple[str, ...] = ()
+
+
+class IdsStepArguments(IdsArguments):
+    """One step from each of several nodes along a relation, outwards or inwards."""
+
+    relation: str
+    direction: Direction
+
+
+class NeighbourTypes(Value):
+    """Labels of the nodes one step from a node, with how many there are of each."""
+
+    node: Ref
+    labels: dict[str, int]
+
+
+class NeighbourTypesResult(Value):
+    """Labels of what each node reaches; ids that no node has are missing."""
+
+    nodes: tuple[NeighbourTypes, ...]
+    missing: tuple[str, ...] = ()
+
+
+class IdsNeighbourArguments(IdsStepArguments):
+    """The same, to nodes of a label."""
+
+    label: str
+
+
+class NodeNeighbours(NodesResult):
+    """Nodes one step from a node."""
+
+    node: Ref
+
+
+class NeighbourListsResult(Value):
+    """Nodes that each of several nodes reaches; ids that no node has are missing."""
+
+    nodes: tuple[NodeNeighbours, ...]
+    missing: tuple[str, ...] = ()
+
+
+class ListsArguments(Value):
+    """Lists of ids."""
+
+    lists: tuple[tuple[str, ...], ...] = Field(min_length=1, max_length=10)
+
+
+class IdListResult(Value):
+    """Ids in the order of the first list that has them."""
+
+    total: int
+    ids: tuple[str, ...]
+
+
 class CypherArguments(Value):
     """A reading Cypher statement; `$name` parameters are not supported, write values as literals."""
 

@@ -122,8 +122,9 @@ def answer_questions(
     wanted = options or BatchOptions()
     questions = kgqa.unique(kgqa.read_questions(file))
     folder = out or context.settings.home / "batch" / f"kgqa-{file.stem}"
-    kept = {"task": "kgqa", **_graph(context), "profile": context.profile}
-    with noting() as notes, context.asker(Limits.of(wanted), notes, one_call=True) as ask:
+    kept = {"task": "kgqa", **_graph(context), "profile": context.profile, **_protocol(wanted)}
+    limits = Limits.of(wanted)
+    with noting() as notes, context.asker(limits, notes, one_call=True, published=wanted.published) as ask:
 
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept | _brain(context) | _papers(context))
@@ -161,7 +162,9 @@ def check_items(
     wanted, items = options or ItemOptions(), read_items(file, schema)
     folder, judging = out or settings.home / "batch" / f"kgcheck-{file.stem}", JudgeOptions(verifiers=wanted.verifiers)
     kept = {"task": "kgcheck", **_graph(context), "reference": str(reference), "profile": context.profile}
-    kept |= _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+    kept |= (
+        _protocol(wanted) | _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+    )
     if wanted.verifiers:
         kept |= {"verifiers": list(wanted.verifiers)} | (_model(settings) if "llm" in wanted.verifiers else {})
     graph = context.graph
@@ -169,7 +172,9 @@ def check_items(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
-        context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True) as brain,
+        context.brain_maker(
+            Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, published=wanted.published
+        ) as brain,
         context.judging_reader(notes, judging, context.literature, Limits.of(wanted, ITEM_SECONDS)) as reader,
     ):
         if reader:
@@ -220,7 +225,7 @@ def verify_claims(
     wanted = options or ClaimOptions()
     listed, settings = read_items(file, recipe), context.settings
     items, within = listed[: wanted.limit], tuple(dict.fromkeys(name for item in listed for name in item.documents))
-    published, limits = wanted.protocol == "biokgbench", Limits.of(wanted)
+    published, limits = wanted.published, Limits.of(wanted)
     verifier = "llm" if published else wanted.verifier
     spent = total_meter(settings, wanted.total)
     with noting() as notes, ExitStack() as opened:
@@ -234,7 +239,7 @@ def verify_claims(
             **(_model(settings) if verifier == "llm" else {"model": None}),
             "top": RANKED if published else wanted.top,
             "index": index.manifest.folder if index else None,
-            **({"protocol": wanted.protocol} if published else {}),
+            **_protocol(wanted),
         }
         client = opened.enter_context(ChatClient(settings, notes)) if published else None
 
@@ -349,6 +354,11 @@ def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
 def _brain(context: Context) -> dict[str, Any]:
     """Return a batch's record of its brain."""
     return {"brain": context.brain} | (_model(context.settings) if context.brain == "llm" else {})
+
+
+def _protocol(options: BatchOptions) -> dict[str, str]:
+    """Return a batch's record of its protocol, where it is not kgcheck's own."""
+    return {"protocol": options.protocol} if options.published else {}
 
 
 def _model(settings: Settings) -> dict[str, Any]:

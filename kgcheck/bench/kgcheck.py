@@ -8,10 +8,11 @@ from pydantic import Field
 
 from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.outside import Outside
+from kgcheck.agents.request import TaskType
 from kgcheck.agents.team import Brain, Team, TeamConclusion
 from kgcheck.agents.toolbox import TOOLS, Toolbox
 from kgcheck.agents.transcript import AgentRole, Transcript
-from kgcheck.bench.items import Item, TaskType, label_of, request_of
+from kgcheck.bench.items import Item, label_of, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.overlay_store import seeded
 from kgcheck.bench.process import Fault, ProcessScore, process_of

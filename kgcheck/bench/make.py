@@ -13,7 +13,8 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from kgcheck.bench.items import BenchLabel, Item, TaskType, Truth
+from kgcheck.agents.request import TaskType
+from kgcheck.bench.items import BenchLabel, Item, Truth
 from kgcheck.bench.overlay_store import Seed
 from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError

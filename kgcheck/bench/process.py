@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
+from kgcheck.agents.request import TaskType
 from kgcheck.agents.team import NOT_LOOKED_UP
 from kgcheck.agents.team_support import call_key
 from kgcheck.agents.toolbox import TOOLS
 from kgcheck.agents.transcript import AgentRole, Event, Stage
-from kgcheck.bench.items import TaskType
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 
