@@ -1,14 +1,14 @@
 """Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
-from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+from kgcheck.bench.runner import Batch, Result, keep_options, read_results, run_batch
 from kgcheck.choices import SCOPE_NAMES
 from kgcheck.context import Context, live_failures, noting, open_verifier
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
@@ -104,6 +104,35 @@ def repeated(folder: Path, times: int, run: Callable[[Path], R]) -> R:
     ).written()
 
 
+class _Item(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+ItemT = TypeVar("ItemT", bound=_Item)
+
+
+def _done(
+    context: Context,
+    folder: Path,
+    items: Sequence[ItemT],
+    work: Callable[[ItemT], Result],
+    workers: int,
+    description: str,
+) -> tuple[Batch, Mapping[str, Result]]:
+    """Do the items of a batch that its folder has no result of, and read all results."""
+    batch = run_batch(
+        ((item.id, item) for item in items),
+        work,
+        path := folder / "results.jsonl",
+        workers=workers,
+        progress=context.progress,
+        description=description,
+        total=len(items),
+    )
+    return batch, read_results(path)
+
+
 def summed(batches: Iterable[Batch]) -> Batch:
     """Add up the progress of batches."""
     return Batch(*map(sum, zip(*batches, strict=True)))
@@ -128,16 +157,7 @@ def answer_questions(
 
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept | _brain(context) | _papers(context))
-            batch = run_batch(
-                ((q.id, q) for q in questions),
-                kgqa.work_of(ask),
-                folder / "results.jsonl",
-                workers=wanted.workers,
-                progress=context.progress,
-                description="answering",
-                total=len(questions),
-            )
-            results = read_results(folder / "results.jsonl")
+            batch, results = _done(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
             found = kgqa.metrics([results[q.id] for q in questions])
             return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
 
@@ -187,16 +207,7 @@ def check_items(
 
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept)
-            batch = run_batch(
-                ((item.id, item) for item in items),
-                checker.work,
-                folder / "results.jsonl",
-                workers=wanted.workers,
-                progress=context.progress,
-                description="checking",
-                total=len(items),
-            )
-            results = read_results(folder / "results.jsonl")
+            batch, results = _done(context, folder, items, checker.work, wanted.workers, "checking")
             found = kgcheck.metrics([results[item.id] for item in items])
             changed = (*live_failures(live), *_note_change(context, kept))
             return BatchResult(found, folder, batch, (*notes, *changed)).written()
@@ -245,24 +256,15 @@ def verify_claims(
 
         def run(name: str, folder: Path) -> ClaimsResult:
             keep_options(folder, described := kept | {"scope": name})
-            batch, stopped = Batch(0, 0, 0), ""
+            stopped = ""
             scope = cast("Scope", SCOPE_NAMES.get(name, name))
             work = ClaimWork(index, reader, scope, wanted.top, within)
             if client:
                 work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
             try:
-                batch = run_batch(
-                    ((item.id, item) for item in items),
-                    work,
-                    folder / "results.jsonl",
-                    workers=wanted.workers,
-                    progress=context.progress,
-                    description="verifying claims",
-                    total=len(items),
-                )
+                batch, results = _done(context, folder, items, work, wanted.workers, "verifying claims")
             except BudgetSpent as error:
-                stopped = error.message
-            results = read_results(folder / "results.jsonl")
+                batch, stopped, results = Batch(0, 0, 0), error.message, read_results(folder / "results.jsonl")
             metrics = measure(
                 items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
             )

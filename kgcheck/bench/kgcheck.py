@@ -15,7 +15,7 @@ from kgcheck.agents.transcript import AgentRole, Transcript
 from kgcheck.bench.items import Item, label_of, request_of
 from kgcheck.bench.metrics import by_type
 from kgcheck.bench.overlay_store import seeded
-from kgcheck.bench.process import Fault, ProcessScore, process_of
+from kgcheck.bench.process import ProcessFault, ProcessScore, process_of
 from kgcheck.checks.verdicts import verdict as judge_alone
 from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import ReferenceSource
@@ -209,11 +209,11 @@ def _metrics(scores: Sequence[CheckScore]) -> CheckMetrics:
         validation_tool_selection=_share([s.validation_tool for s in scores]),
         validation_executability=_share([s.validation_executable for s in scores]),
         idle_turns=100 * sum(s.idle_turns for s in scores) / max(sum(s.turns for s in scores), 1),
-        leader_faults=_faulty(scores, Fault.INSTRUCTION),
-        wrong_tools=_faulty(scores, Fault.WRONG_TOOL),
-        wrong_arguments=_faulty(scores, Fault.ARGUMENTS),
-        unshown_statements=_faulty(scores, Fault.UNSHOWN),
-        misread_evidence=_faulty(scores, Fault.MISREAD),
+        leader_faults=_faulty(scores, ProcessFault.INSTRUCTION),
+        wrong_tools=_faulty(scores, ProcessFault.WRONG_TOOL),
+        wrong_arguments=_faulty(scores, ProcessFault.ARGUMENTS),
+        unshown_statements=_faulty(scores, ProcessFault.UNSHOWN),
+        misread_evidence=_faulty(scores, ProcessFault.MISREAD),
         right_source=_share([s.source for s in scores]),
         right_record=_share([s.record for s in scores]),
         right_reason=_share([s.reason for s in scores]),
@@ -227,7 +227,7 @@ def _metrics(scores: Sequence[CheckScore]) -> CheckMetrics:
     )
 
 
-def _faulty(scores: Sequence[CheckScore], fault: Fault) -> float:
+def _faulty(scores: Sequence[CheckScore], fault: ProcessFault) -> float:
     return _share([fault in s.faults for s in scores]) or 0.0
 
 

@@ -41,7 +41,7 @@ VALIDATION_TOOLS = {
 """Tools of the validation agent, likewise."""
 
 
-class Fault(StrEnum):
+class ProcessFault(StrEnum):
     """Cause of an error in the course of a check."""
 
     INSTRUCTION = "leader's instruction"
@@ -62,7 +62,7 @@ class ProcessScore(Value):
     validation_executable: bool | None = None
     turns: int = 0
     idle_turns: int = 0
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[ProcessFault, ...] = ()
 
 
 def process_of(kind: TaskType, events: Sequence[Event], schema: Schema, *, misread: bool, ended: bool) -> ProcessScore:
@@ -70,32 +70,32 @@ def process_of(kind: TaskType, events: Sequence[Event], schema: Schema, *, misre
     done = {role: {e.tool for e in events if e.role is role and e.tool and not e.refused} for role in AgentRole}
     found = [fault for event in events if (fault := _refused(event))]
     repeats = len(calls := [call_key(e.tool, e.arguments) + e.role for e in events if e.tool]) - len(set(calls))
-    found += [Fault.CHATTER] * repeats
+    found += [ProcessFault.CHATTER] * repeats
     found += [
-        Fault.INSTRUCTION if event.stage is Stage.PLAN else Fault.UNSHOWN for event in _naming_unshown(events, schema)
+        ProcessFault.INSTRUCTION if event.stage is Stage.PLAN else ProcessFault.UNSHOWN for event in _naming_unshown(events, schema)
     ]
-    found += [fault for fault, holds in ((Fault.MISREAD, misread), (Fault.STOPPED, not ended)) if holds]
+    found += [fault for fault, holds in ((ProcessFault.MISREAD, misread), (ProcessFault.STOPPED, not ended)) if holds]
     return ProcessScore(
         kg_tool=bool(done[AgentRole.KG] & KG_TOOLS[kind]),
         kg_executable=bool(done[AgentRole.KG]),
         validation_tool=bool(done[AgentRole.VALIDATION] & VALIDATION_TOOLS[kind]),
         validation_executable=bool(done[AgentRole.VALIDATION]),
         turns=len(events),
-        idle_turns=found.count(Fault.CHATTER),
-        faults=tuple(fault for fault in Fault if fault in found),
+        idle_turns=found.count(ProcessFault.CHATTER),
+        faults=tuple(fault for fault in ProcessFault if fault in found),
     )
 
 
-def _refused(event: Event) -> Fault | None:
+def _refused(event: Event) -> ProcessFault | None:
     """The fault for which a step was refused."""
     if not event.refused:
         return None
     if event.tool:
         known = event.tool in TOOLS and event.role in TOOLS[event.tool].roles
-        return Fault.ARGUMENTS if known else Fault.WRONG_TOOL
+        return ProcessFault.ARGUMENTS if known else ProcessFault.WRONG_TOOL
     if event.task or event.refused == NOT_LOOKED_UP:
-        return Fault.UNSHOWN
-    return Fault.ARGUMENTS if event.text.startswith("{") else Fault.CHATTER
+        return ProcessFault.UNSHOWN
+    return ProcessFault.ARGUMENTS if event.text.startswith("{") else ProcessFault.CHATTER
 
 
 _WORD = re.compile(r"[\w:.-]*\d[\w:.-]*\w|\w[\w:.-]*\d")

@@ -26,7 +26,7 @@ FOLDED = {
 ERROR = "error"
 
 
-class ClaimAnswer(BaseModel):
+class PublishedAnswer(BaseModel):
     """The form of an answer. No model is bound to it: one that does not keep to it has made an error."""
 
     answer: str
@@ -57,7 +57,7 @@ class PublishedWork(ClaimWork):
         reply = self._client.complete(messages_of(task, {"claim": item.claim, "passages": shown}), meter=meter)
         answer, note, quotes = ERROR, "", list[str]()
         try:
-            given = parse_answer(reply.text, ClaimAnswer)
+            given = parse_answer(reply.text, PublishedAnswer)
             folded = FOLDED.get(given.answer.strip().casefold())
             answer, quotes = (folded.value, given.quotes) if folded else (ERROR, [])
             note = "" if folded else f"no answer of the benchmark: {given.answer[:40]!r}"

@@ -183,6 +183,26 @@ def bench_make(
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
 
 
+@bench.command("claims")
+@click.argument("files", nargs=-1, required=True, type=FilePath())
+@workspace_options(literature=index_option())
+@click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
+@_DEV
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice of the dev part.")
+def bench_claims(workspace: "Workspace", files: tuple[Path, ...], out: Path, dev: Path | None, seed: int) -> None:
+    """Join the labelled claims of FILES over one index into a set in BioKGBench's form, for kgcheck batch scv.
+
+    Questions that yes or no answers become the claims that a yes affirms, where their verb is plain; others are left
+    out, as are claims whose papers are not in the index. With --dev, no paper is in both parts.
+    """
+    from kgcheck.bench.claim_sets import join_claims
+
+    notes: list[str] = []
+    made, left_out = join_claims(files, workspace.index(notes))
+    note(*notes, *(f"{how_many(count, 'item')} left out: {why}" for why, count in left_out.items()))
+    _write_set(made, lambda claim: claim.evidence, out, dev, seed)
+
+
 @bench.command("judge")
 @click.argument("file", type=FilePath())
 @workspace_options("ledger", "profile")
