@@ -59,6 +59,11 @@ class BatchResult:
         """The file with one line an item, or the folder of the runs with theirs."""
         return self.folder if self.spread else self.folder / "results.jsonl"
 
+    @property
+    def result_files(self) -> list[Path]:
+        """The files with one line an item, one a run."""
+        return sorted(self.folder.glob("run-*/results.jsonl")) if self.spread else [self.results]
+
 
 @dataclass(frozen=True)
 class ClaimsResult(BatchResult):
@@ -158,7 +163,7 @@ def answer_questions(
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept | _brain(context) | _papers(context))
             batch, results = _done(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
-            found = kgqa.metrics([results[q.id] for q in questions])
+            found = kgqa.metrics([results[q.id] | {"type": q.type} for q in questions])
             return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
 
         return repeated(folder, wanted.repeat, run)
@@ -208,7 +213,7 @@ def check_items(
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept)
             batch, results = _done(context, folder, items, checker.work, wanted.workers, "checking")
-            found = kgcheck.metrics([results[item.id] for item in items])
+            found = kgcheck.metrics([results[item.id] | {"type": item.type.value} for item in items])
             changed = (*live_failures(live), *_note_change(context, kept))
             return BatchResult(found, folder, batch, (*notes, *changed)).written()
 

@@ -198,26 +198,12 @@ def data_source(kind: str) -> str:
 def _metrics(scores: Sequence[CheckScore]) -> CheckMetrics:
     costs = [s.cost for s in scores if s.cost is not None]
     with_papers = [s for s in scores if s.by_papers is not None]
+    shares = {metric: _share([getattr(s, field) for s in scores]) for metric, field in _SHARES.items()}
+    shares |= {metric: _share([fault in s.faults for s in scores]) for metric, fault in _FAULTS.items()}
     return CheckMetrics(
         items=len(scores),
-        exact_match=_share([s.exact for s in scores]) or 0.0,
-        executability=_share([s.executable for s in scores]) or 0.0,
-        own_exact_match=_share([s.own_exact for s in scores]),
-        own_executability=_share([s.own_executable for s in scores]),
-        kg_tool_selection=_share([s.kg_tool for s in scores]),
-        kg_executability=_share([s.kg_executable for s in scores]),
-        validation_tool_selection=_share([s.validation_tool for s in scores]),
-        validation_executability=_share([s.validation_executable for s in scores]),
+        **shares,
         idle_turns=100 * sum(s.idle_turns for s in scores) / max(sum(s.turns for s in scores), 1),
-        leader_faults=_faulty(scores, ProcessFault.INSTRUCTION),
-        wrong_tools=_faulty(scores, ProcessFault.WRONG_TOOL),
-        wrong_arguments=_faulty(scores, ProcessFault.ARGUMENTS),
-        unshown_statements=_faulty(scores, ProcessFault.UNSHOWN),
-        misread_evidence=_faulty(scores, ProcessFault.MISREAD),
-        right_source=_share([s.source for s in scores]),
-        right_record=_share([s.record for s in scores]),
-        right_reason=_share([s.reason for s in scores]),
-        tool_path=_share([s.tool_path for s in scores]) or 0.0,
         papers_speak=_share([s.papers is not None for s in with_papers]),
         papers_right=_share([s.papers for s in with_papers]),
         by_papers=_share([s.by_papers for s in with_papers]),
@@ -227,8 +213,27 @@ def _metrics(scores: Sequence[CheckScore]) -> CheckMetrics:
     )
 
 
-def _faulty(scores: Sequence[CheckScore], fault: ProcessFault) -> float:
-    return _share([fault in s.faults for s in scores]) or 0.0
+_SHARES = {
+    "exact_match": "exact",
+    "executability": "executable",
+    "own_exact_match": "own_exact",
+    "own_executability": "own_executable",
+    "kg_tool_selection": "kg_tool",
+    "kg_executability": "kg_executable",
+    "validation_tool_selection": "validation_tool",
+    "validation_executability": "validation_executable",
+    "right_source": "source",
+    "right_record": "record",
+    "right_reason": "reason",
+    "tool_path": "tool_path",
+}
+_FAULTS = {
+    "leader_faults": ProcessFault.INSTRUCTION,
+    "wrong_tools": ProcessFault.WRONG_TOOL,
+    "wrong_arguments": ProcessFault.ARGUMENTS,
+    "unshown_statements": ProcessFault.UNSHOWN,
+    "misread_evidence": ProcessFault.MISREAD,
+}
 
 
 def _share(values: Sequence[bool | None]) -> float | None:

@@ -11,6 +11,7 @@ from pydantic import Field
 from kgcheck.bench.scv import ClaimItem, Gold
 from kgcheck.model import Stance, Value
 from kgcheck.outputs import write_text
+from kgcheck.report.tables import measure_text
 
 S = TypeVar("S")
 M = TypeVar("M")
@@ -59,6 +60,12 @@ def averaged(runs: Sequence[V]) -> tuple[V, Spread]:
     return runs[0].model_copy(update=means), spread
 
 
+_FORMS = {
+    ("accuracy", "majority", "abstention", "right_quotes", "right_quotes_of_all", "error_rate"): ".1%",
+    ("macro_f1", "calibration_error", "ndcg_at_10", "recall_at_10", "recall_at_50"): ".3f",
+}
+"""Form of each measure in a report."""
+
 CLASSES = tuple(s.value for s in Stance)
 _BINS = 10
 
@@ -98,6 +105,8 @@ class ClaimMetrics(Value):
     ndcg_at_10: float | None
     recall_at_10: float | None
     recall_at_50: float | None
+    tokens: int = Field(default=0, description="of results that say so: those of a published protocol")
+    cost: float | None = None
 
 
 def measure(
@@ -134,6 +143,8 @@ def measure(
         ndcg_at_10=_mean(r[0] for r in retrieval),
         recall_at_10=_mean(r[1] for r in retrieval),
         recall_at_50=_mean(r[2] for r in retrieval),
+        tokens=sum(r.get("tokens", 0) for _, r in done),
+        cost=sum(costs) if (costs := [r["cost"] for _, r in done if r.get("cost") is not None]) else None,
     )
 
 
@@ -263,45 +274,33 @@ How often an answer of about one probability is right. On the diagonal, a probab
 """
 
 
-def lines(metrics: ClaimMetrics, spread: Mapping[str, float] | None = None) -> list[tuple[str, str]]:
+def lines(metrics: ClaimMetrics, spread: Spread | None = None) -> list[tuple[str, str]]:
     """Name and value of every single measure, in the order of the report, with its spread where there is one."""
-
-    def share(name: str) -> str:
-        around = f" ± {spread[name]:.1%}" if spread and name in spread else ""
-        return _percent(getattr(metrics, name)) + around
-
-    def number(name: str) -> str:
-        around = f" ± {spread[name]:.3f}" if spread and name in spread else ""
-        return _number(getattr(metrics, name)) + around
-
+    shown = {name: measure_text(metrics, name, spread, form) for names, form in _FORMS.items() for name in names}
     return [
         ("claims", f"{metrics.claims:,}"),
         ("with a label", f"{metrics.labelled:,}"),
-        ("accuracy", share("accuracy")),
-        ("accuracy of the most frequent label", share("majority")),
-        ("macro F1", number("macro_f1")),
-        ("answers that cannot tell", share("abstention")),
-        ("right quotes", f"{share('right_quotes')} of {metrics.quoted:,}" if metrics.quoted else "not measured"),
-        ("right quotes, of all with gold evidence", share("right_quotes_of_all")),
-        ("errors", f"{metrics.errors:,} ({share('error_rate')})"),
-        ("calibration error", number("calibration_error")),
-        ("nDCG@10", number("ndcg_at_10")),
-        ("recall@10", number("recall_at_10")),
-        ("recall@50", number("recall_at_50")),
+        ("accuracy", shown["accuracy"]),
+        ("accuracy of the most frequent label", shown["majority"]),
+        ("macro F1", shown["macro_f1"]),
+        ("answers that cannot tell", shown["abstention"]),
+        ("right quotes", f"{shown['right_quotes']} of {metrics.quoted:,}" if metrics.quoted else "not measured"),
+        ("right quotes, of all with gold evidence", shown["right_quotes_of_all"]),
+        ("errors", f"{metrics.errors:,} ({shown['error_rate']})"),
+        ("calibration error", shown["calibration_error"]),
+        ("nDCG@10", shown["ndcg_at_10"]),
+        ("recall@10", shown["recall_at_10"]),
+        ("recall@50", shown["recall_at_50"]),
     ]
 
 
-def scope_rows(
-    metrics: Mapping[str, Value], spread: Mapping[str, Spread]
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns and rows of BioKGBench's table 13: accuracy, right quotes and errors by scope."""
-    columns = {"accuracy": "accuracy", "right_quotes_of_all": "right quotes", "error_rate": "error"}
-    rows = []
-    for scope, measured in metrics.items():
-        around = spread.get(scope, {})
-        cells = [f"{_percent(getattr(measured, n))}{f' ± {around[n]:.1%}' if n in around else ''}" for n in columns]
-        rows.append((scope, *cells))
-    return ("scope", *columns.values()), rows
+def scope_rows(metrics: Mapping[str, Value], spread: Mapping[str, Spread]) -> list[tuple[str, ...]]:
+    """Rows of BioKGBench's table 13: accuracy, right quotes and errors by scope."""
+    names = ("accuracy", "right_quotes_of_all", "error_rate")
+    return [
+        (scope, *(measure_text(measured, name, spread.get(scope), ".1%") for name in names))
+        for scope, measured in metrics.items()
+    ]
 
 
 def write_report(folder: Path, metrics: ClaimMetrics, options: Mapping[str, Any]) -> None:
@@ -358,11 +357,3 @@ def _plot(metrics: ClaimMetrics) -> str:
         "",
     ]
     return "\n".join(parts)
-
-
-def _percent(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.3f}"

@@ -72,7 +72,8 @@ def process_of(kind: TaskType, events: Sequence[Event], schema: Schema, *, misre
     repeats = len(calls := [call_key(e.tool, e.arguments) + e.role for e in events if e.tool]) - len(set(calls))
     found += [ProcessFault.CHATTER] * repeats
     found += [
-        ProcessFault.INSTRUCTION if event.stage is Stage.PLAN else ProcessFault.UNSHOWN for event in _naming_unshown(events, schema)
+        ProcessFault.INSTRUCTION if event.stage is Stage.PLAN else ProcessFault.UNSHOWN
+        for event in _naming_unshown(events, schema)
     ]
     found += [fault for fault, holds in ((ProcessFault.MISREAD, misread), (ProcessFault.STOPPED, not ended)) if holds]
     return ProcessScore(

@@ -70,6 +70,8 @@ class PublishedWork(ClaimWork):
             "probability": None,
             "note": note,
             "read": len(shown),
+            "tokens": reply.usage.total,
+            "cost": meter.spent.money,
             "opinions": [_quoted(quote, answer, read) for quote in dict.fromkeys(map(clean, quotes)) if quote],
         }
 

@@ -12,6 +12,7 @@ from kgcheck.cli.options import (
     literature_option,
     options_of,
     out_folder_option,
+    part_options,
     table_or_json_option,
     workspace_options,
 )
@@ -109,7 +110,11 @@ def batch_scv(
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
     metrics, spread = done.measured, done.spread.get("all")
     if len(done.metrics) > 1:
-        show(format_, done.json, RowTable(*scope_rows(done.metrics, done.spread)))
+        show(
+            format_,
+            done.json,
+            RowTable(("scope", "accuracy", "right quotes", "error"), scope_rows(done.metrics, done.spread)),
+        )
     else:
         text = done.json if spread else metrics.model_dump_json(indent=2)
         show(format_, text, RowTable(("measure", "value"), lines(metrics, spread)))
@@ -238,3 +243,37 @@ def bench_judge(
         f"{made.judge} ({made.model}): {made.found:,} of {made.labelled:,} statements and denials found, of "
         f"{how_many(made.items, 'item')}{error}; kept in {workspace.ledger}"
     )
+
+
+@bench.command("models")
+@click.argument("file", type=FilePath(dir_okay=False))
+@part_options("store", "reference", "profile", literature=index_option(required=False))
+@click.option("--out", type=FilePath(file_okay=False), required=True, help="Folder for the results of every model.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Items at the same time.")
+@table_or_json_option()
+def bench_models(parts: dict[str, Any], file: Path, out: Path, workers: int, format_: str) -> None:
+    """Run the sets of FILE by each of its models, several times, and print the tables of BioKGBench's paper.
+
+    FILE is TOML: runs, [sets] with kgqa, scv and kgcheck, and [[models]] with name, group, model, base_url, key (the
+    variable that holds it) and prices; without a model, kgcheck's own rules. Its form is in docs/howto_batches.md.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    from kgcheck.bench.models import paper_tables, run_models
+    from kgcheck.cli.options import open_workspace
+    from kgcheck.report.safe_console import RowTable
+
+    made = run_models(file, lambda **more: open_workspace(parts | more), out, workers)
+    notes = dict.fromkeys(text for done in made.values() for result in done.values() for text in result.notes)
+    tables = paper_tables(made)
+    note(*notes)
+    shown = [
+        part
+        for t in tables
+        for part in (Text(t.title, "bold"), RowTable(t.columns, t.rows, keys=t.columns[:2]), Text())
+    ]
+    show(format_, [table._asdict() for table in tables], Group(*shown))
+    if any(result.batch.failed for done in made.values() for result in done.values()):
+        note("some items ended with an error; run the same command to try them again")
+        click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -60,18 +60,25 @@ def metrics_table(
 ) -> RenderableType:
     """Metrics by type: one row a type, one column a metric, with its spread over the runs where there are several."""
     names = tuple(type(next(iter(metrics.values()))).model_fields)
-    rows = []
-    for kind, row in metrics.items():
-        around = (spread or {}).get(kind, {})
-        rows.append((kind, *(_measure(getattr(row, name), around.get(name)) for name in names)))
+    rows = [
+        (kind, *(measure_text(row, name, (spread or {}).get(kind), missing="") for name in names))
+        for kind, row in metrics.items()
+    ]
     return RowTable(("type", *names), rows, keys=("type",), numbers=names)
 
 
-def _measure(value: float | None, spread: float | None) -> str:
-    if value is None:
-        return ""
-    text = f"{value:.1f}" if isinstance(value, float) else f"{value:,}"
-    return text if spread is None else f"{text} ± {spread:.1f}"
+def measure_text(
+    metrics: Value,
+    name: str,
+    spread: Mapping[str, float] | None = None,
+    form: str = ".1f",
+    missing: str = "not measured",
+) -> str:
+    """A measure as it is shown, with its standard deviation over the runs of a batch where there are several."""
+    value = getattr(metrics, name)
+    if value is None or isinstance(value, int):
+        return missing if value is None else f"{value:,}"
+    return f"{value:{form}}" + (f" ± {spread[name]:{form}}" if spread and name in spread else "")
 
 
 def fetched_table(files: "Sequence[Fetched]") -> RenderableType:
