@@ -34,12 +34,11 @@ from kgcheck.agents.tool_types import (
     NamedNodesResult,
     NeighbourArguments,
     NeighbourListsResult,
-    NeighbourTypesResult,
     NodeArguments,
+    NodeCountsResult,
     NodeResult,
     NodesResult,
     Path,
-    RelationCountsResult,
     RelationsResult,
     SharedArguments,
 )
@@ -124,7 +123,7 @@ class ShownResults:
                 self._neighbours(arguments, result)
             case SharedArguments(), NodesResult():
                 self._shared(arguments, result)
-            case _, RelationCountsResult() | NeighbourTypesResult():
+            case _, NodeCountsResult():
                 for row in result.nodes:
                     self._looked_up(row.node, {})
             case IdsNeighbourArguments(), NeighbourListsResult():

@@ -130,18 +130,19 @@ class IdsArguments(Value):
     ids: tuple[str, ...] = Field(min_length=1, max_length=10)
 
 
-class NodeRelations(Value):
-    """Relations of a node: how many nodes it reaches along each, and from how many it is reached."""
+class NodeCounts(Value):
+    """A node, and how many nodes it reaches: along each relation, or of each label."""
 
     node: Ref
-    outgoing: dict[str, int]
-    incoming: dict[str, int]
+    outgoing: dict[str, int] = {}
+    incoming: dict[str, int] = {}
+    labels: dict[str, int] = {}
 
 
-class RelationCountsResult(Value):
-    """Relations of each node; ids that no node has are missing."""
+class NodeCountsResult(Value):
+    """Counts of each node; ids that no node has are missing."""
 
-    nodes: tuple[NodeRelations, ...]
+    nodes: tuple[NodeCounts, ...]
     missing: tuple[str, ...] = ()
 
 
@@ -150,20 +151,6 @@ class IdsStepArguments(IdsArguments):
 
     relation: str
     direction: Direction
-
-
-class NeighbourTypes(Value):
-    """Labels of the nodes one step from a node, with how many there are of each."""
-
-    node: Ref
-    labels: dict[str, int]
-
-
-class NeighbourTypesResult(Value):
-    """Labels of what each node reaches; ids that no node has are missing."""
-
-    nodes: tuple[NeighbourTypes, ...]
-    missing: tuple[str, ...] = ()
 
 
 class IdsNeighbourArguments(IdsStepArguments):

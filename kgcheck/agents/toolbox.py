@@ -27,18 +27,16 @@ from kgcheck.agents.tool_types import (
     NamedNodesResult,
     NeighbourArguments,
     NeighbourListsResult,
-    NeighbourTypes,
-    NeighbourTypesResult,
     NodeArguments,
+    NodeCounts,
+    NodeCountsResult,
     NodeNeighbours,
     NodePairArguments,
-    NodeRelations,
     NodeResult,
     NodesResult,
     Path,
     ReferenceArguments,
     ReferenceResult,
-    RelationCountsResult,
     RelationEdges,
     RelationsResult,
     SharedArguments,
@@ -156,28 +154,23 @@ class Toolbox(Outside):
         common = reduce(lambda a, b: {i: e for i, e in a.items() if i in b}, reached)
         return self._shown(wanted.label, {id_: tuple(each[id_] for each in reached) for id_ in common})
 
-    def relations_of(self, wanted: IdsArguments) -> RelationCountsResult:
+    def relations_of(self, wanted: IdsArguments) -> NodeCountsResult:
         """The relations of nodes by their ids, outgoing and incoming, with how many nodes each reaches."""
-        nodes, missing = self._by_id(wanted.ids)
-        shown = []
-        for node in nodes:
-            counts: dict[Direction, dict[str, int]] = {
-                way: {
-                    relation: sum(len(ids) for ids in reached.values())
-                    for relation in dict.fromkeys(p.type for p in self.schema.relations)
-                    if (reached := self._ends(node, relation, way))
-                }
-                for way in ("out", "in")
-            }
-            shown.append(NodeRelations(node=node, outgoing=counts["out"], incoming=counts["in"]))
-        return RelationCountsResult(nodes=tuple(shown), missing=missing)
 
-    def neighbour_types(self, wanted: IdsStepArguments) -> NeighbourTypesResult:
+        def reached(node: Ref, way: Direction) -> dict[str, int]:
+            found = {name: self._ends(node, name, way) for name in dict.fromkeys(p.type for p in self.schema.relations)}
+            return {name: sum(map(len, ends.values())) for name, ends in found.items() if ends}
+
+        nodes, missing = self._by_id(wanted.ids)
+        shown = (NodeCounts(node=node, outgoing=reached(node, "out"), incoming=reached(node, "in")) for node in nodes)
+        return NodeCountsResult(nodes=tuple(shown), missing=missing)
+
+    def neighbour_types(self, wanted: IdsStepArguments) -> NodeCountsResult:
         """Labels of the nodes that several nodes reach along a relation."""
         nodes, missing = self._by_id(wanted.ids)
-        reached = ((node, self._ends(node, wanted.relation, wanted.direction)) for node in nodes)
-        types = (NeighbourTypes(node=node, labels={n: len(ids) for n, ids in ends.items()}) for node, ends in reached)
-        return NeighbourTypesResult(nodes=tuple(types), missing=missing)
+        ends = [(node, self._ends(node, wanted.relation, wanted.direction)) for node in nodes]
+        shown = (NodeCounts(node=node, labels={name: len(ids) for name, ids in found.items()}) for node, found in ends)
+        return NodeCountsResult(nodes=tuple(shown), missing=missing)
 
     def neighbours_of(self, wanted: IdsNeighbourArguments) -> NeighbourListsResult:
         """Nodes of a label that each of several nodes reaches along a relation."""

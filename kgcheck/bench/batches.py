@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kgcheck.bench.runner import Batch, Result, keep_options, read_results, run_batch
 from kgcheck.choices import SCOPE_NAMES
@@ -79,6 +79,12 @@ class ClaimsResult(BatchResult):
         return cast("ClaimMetrics", self.metrics["all"])
 
     @property
+    def json(self) -> str:
+        """The metrics; of several runs or scopes by their names, with their spread."""
+        several = self.spread or len(self.metrics) > 1
+        return super().json if several else self.measured.model_dump_json(indent=2)
+
+    @property
     def report(self) -> Path:
         """The report to read, or the folder of the runs with theirs."""
         return self.folder if self.spread or len(self.metrics) > 1 else self.folder / "report.md"
@@ -109,33 +115,22 @@ def repeated(folder: Path, times: int, run: Callable[[Path], R]) -> R:
     ).written()
 
 
-class _Item(Protocol):
-    @property
-    def id(self) -> str: ...
+def done_items(
+    context: Context, folder: Path, items: Sequence[Any], work: Callable[[Any], Result], workers: int, description: str
+) -> tuple[Batch, dict[str, Result], str]:
+    """Do the items of a batch, by their ids, that its folder has no result of.
 
-
-ItemT = TypeVar("ItemT", bound=_Item)
-
-
-def _done(
-    context: Context,
-    folder: Path,
-    items: Sequence[ItemT],
-    work: Callable[[ItemT], Result],
-    workers: int,
-    description: str,
-) -> tuple[Batch, Mapping[str, Result]]:
-    """Do the items of a batch that its folder has no result of, and read all results."""
-    batch = run_batch(
-        ((item.id, item) for item in items),
-        work,
-        path := folder / "results.jsonl",
-        workers=workers,
-        progress=context.progress,
-        description=description,
-        total=len(items),
-    )
-    return batch, read_results(path)
+    Returns:
+        Its progress, all results, and why it was stopped, where a budget for all items is spent.
+    """
+    batch, stopped = Batch(0, 0, 0), ""
+    named = ((item.id, item) for item in items)
+    shown: dict[str, Any] = {"progress": context.progress, "description": description, "total": len(items)}
+    try:
+        batch = run_batch(named, work, folder / "results.jsonl", workers=workers, **shown)
+    except BudgetSpent as error:
+        stopped = error.message
+    return batch, read_results(folder / "results.jsonl"), stopped
 
 
 def summed(batches: Iterable[Batch]) -> Batch:
@@ -162,7 +157,7 @@ def answer_questions(
 
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept | _brain(context) | _papers(context))
-            batch, results = _done(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
+            batch, results, _ = done_items(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
             found = kgqa.metrics([results[q.id] | {"type": q.type} for q in questions])
             return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
 
@@ -212,7 +207,7 @@ def check_items(
 
         def run(folder: Path) -> BatchResult:
             keep_options(folder, kept)
-            batch, results = _done(context, folder, items, checker.work, wanted.workers, "checking")
+            batch, results, _ = done_items(context, folder, items, checker.work, wanted.workers, "checking")
             found = kgcheck.metrics([results[item.id] | {"type": item.type.value} for item in items])
             changed = (*live_failures(live), *_note_change(context, kept))
             return BatchResult(found, folder, batch, (*notes, *changed)).written()
@@ -261,15 +256,11 @@ def verify_claims(
 
         def run(name: str, folder: Path) -> ClaimsResult:
             keep_options(folder, described := kept | {"scope": name})
-            stopped = ""
             scope = cast("Scope", SCOPE_NAMES.get(name, name))
             work = ClaimWork(index, reader, scope, wanted.top, within)
             if client:
                 work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
-            try:
-                batch, results = _done(context, folder, items, work, wanted.workers, "verifying claims")
-            except BudgetSpent as error:
-                batch, stopped, results = Batch(0, 0, 0), error.message, read_results(folder / "results.jsonl")
+            batch, results, stopped = done_items(context, folder, items, work, wanted.workers, "verifying claims")
             metrics = measure(
                 items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
             )

@@ -60,11 +60,20 @@ def averaged(runs: Sequence[V]) -> tuple[V, Spread]:
     return runs[0].model_copy(update=means), spread
 
 
-_FORMS = {
-    ("accuracy", "majority", "abstention", "right_quotes", "right_quotes_of_all", "error_rate"): ".1%",
-    ("macro_f1", "calibration_error", "ndcg_at_10", "recall_at_10", "recall_at_50"): ".3f",
+_SHOWN = {
+    "accuracy": ("accuracy", ".1%"),
+    "accuracy of the most frequent label": ("majority", ".1%"),
+    "macro F1": ("macro_f1", ".3f"),
+    "answers that cannot tell": ("abstention", ".1%"),
+    "right quotes": ("right_quotes", ".1%"),
+    "right quotes, of all with gold evidence": ("right_quotes_of_all", ".1%"),
+    "errors": ("error_rate", ".1%"),
+    "calibration error": ("calibration_error", ".3f"),
+    "nDCG@10": ("ndcg_at_10", ".3f"),
+    "recall@10": ("recall_at_10", ".3f"),
+    "recall@50": ("recall_at_50", ".3f"),
 }
-"""Form of each measure in a report."""
+"""Measures of a report, with their forms."""
 
 CLASSES = tuple(s.value for s in Stance)
 _BINS = 10
@@ -276,22 +285,10 @@ How often an answer of about one probability is right. On the diagonal, a probab
 
 def lines(metrics: ClaimMetrics, spread: Spread | None = None) -> list[tuple[str, str]]:
     """Name and value of every single measure, in the order of the report, with its spread where there is one."""
-    shown = {name: measure_text(metrics, name, spread, form) for names, form in _FORMS.items() for name in names}
-    return [
-        ("claims", f"{metrics.claims:,}"),
-        ("with a label", f"{metrics.labelled:,}"),
-        ("accuracy", shown["accuracy"]),
-        ("accuracy of the most frequent label", shown["majority"]),
-        ("macro F1", shown["macro_f1"]),
-        ("answers that cannot tell", shown["abstention"]),
-        ("right quotes", f"{shown['right_quotes']} of {metrics.quoted:,}" if metrics.quoted else "not measured"),
-        ("right quotes, of all with gold evidence", shown["right_quotes_of_all"]),
-        ("errors", f"{metrics.errors:,} ({shown['error_rate']})"),
-        ("calibration error", shown["calibration_error"]),
-        ("nDCG@10", shown["ndcg_at_10"]),
-        ("recall@10", shown["recall_at_10"]),
-        ("recall@50", shown["recall_at_50"]),
-    ]
+    shown = {title: measure_text(metrics, name, spread, form) for title, (name, form) in _SHOWN.items()}
+    shown["errors"] = f"{metrics.errors:,} ({shown['errors']})"
+    shown["right quotes"] += f" of {metrics.quoted:,}" if metrics.quoted else ""
+    return [("claims", f"{metrics.claims:,}"), ("with a label", f"{metrics.labelled:,}"), *shown.items()]
 
 
 def scope_rows(metrics: Mapping[str, Value], spread: Mapping[str, Spread]) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from pydantic import Field
 
@@ -92,24 +92,17 @@ def run_models(file: Path, opening: Opening, out: Path, workers: int = 1) -> dic
 
 def _run(task: str, opening: Opening, path: Path, out: Path, options: ClaimOptions) -> BatchResult:
     """Run one set by one model."""
-    shared = {
-        name: getattr(options, name) for name in ItemOptions.model_fields.keys() & ClaimOptions.model_fields.keys()
-    }
     with opening(**({"literature": None} if task == "kgqa" else {})) as context:
         if task == "kgqa":
             return answer_questions(context, path, out=out, options=options)
         if task == "kgcheck":
-            return check_items(context, path, out=out, options=ItemOptions(**shared))
+            items = ItemOptions(workers=options.workers, repeat=options.repeat, protocol=options.protocol)
+            return check_items(context, path, out=out, options=items)
         return verify_claims(context, path, out, options)
 
 
-class PaperTable(NamedTuple):
-    """A table of the paper: its title, its columns, and a row a model."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
+PaperTable = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+"""Title of a table of the paper, its columns, and a row a model."""
 
 Column = tuple[str, str, str, str]
 """Title of a column, and the task, the type and the measure that it shows."""
@@ -141,7 +134,7 @@ def paper_tables(made: Mapping[ModelEntry, Done]) -> list[PaperTable]:
 
     def table(title: str, columns: Sequence[Column]) -> PaperTable:
         rows = [(e.group, e.name, *(_cell(done, *column) for _, *column in columns)) for e, done in models]
-        return PaperTable(title, ("type", "model", *(title for title, *_ in columns)), rows)
+        return title, ("type", "model", *(title for title, *_ in columns)), rows
 
     def kinds(task: str) -> list[str]:
         return list(dict.fromkeys(kind for done in made.values() if task in done for kind in done[task].metrics))
@@ -153,12 +146,10 @@ def paper_tables(made: Mapping[ModelEntry, Done]) -> list[PaperTable]:
         columns = [(title, "kgcheck", kind, name) for title, name in _CHECKS.items()]
         tables.append(table(f"KGCheck, {kind} (table {number})", columns))
     causes = [(e.group, e.name, *(f"{_causes(d)[f]:,}" for f in ProcessFault)) for e, d in models if "kgcheck" in d]
-    tables.append(
-        PaperTable("Wrong conclusions of KGCheck by cause (figure 5)", ("type", "model", *ProcessFault), causes)
-    )
+    tables.append(("Wrong conclusions of KGCheck by cause (figure 5)", ("type", "model", *ProcessFault), causes))
     spent = [(f"{task} {name}", task, "all", name) for task in SetFiles.model_fields for name in ("tokens", "cost")]
     tables.append(table("Tokens and cost of a run", spent))
-    return [one for one in tables if one.rows and len(one.columns) > 2]
+    return [one for one in tables if one[2] and len(one[1]) > 2]
 
 
 def _cell(done: Done, task: str, kind: str, name: str) -> str:

@@ -18,27 +18,14 @@ from kgcheck.agents.transcript import AgentRole, Event, Stage
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 
-_EDGE_TOOLS = frozenset({"edges", "relations"})
-
-KG_TOOLS = {
-    TaskType.CURATED: _EDGE_TOOLS,
-    TaskType.INTERACTION: _EDGE_TOOLS,
-    TaskType.RELATION: _EDGE_TOOLS,
-    TaskType.ATTRIBUTE: frozenset({"node"}),
-    TaskType.EXISTENCE: frozenset({"node"}),
+_LOOK_UPS = {
+    TaskType.CURATED: {"literature_search"},
+    TaskType.INTERACTION: {"network_link"},
+    TaskType.RELATION: {"literature_search"},
+    TaskType.ATTRIBUTE: {"reference_entry"},
+    TaskType.EXISTENCE: {"reference_entry", "id_lifecycle"},
 }
-"""Tools of the KG agent that a type of task needs, any of them (BioKGBench, table 16)."""
-
-_LOOK_UP = frozenset({"reference_look_up"})
-
-VALIDATION_TOOLS = {
-    TaskType.CURATED: _LOOK_UP | {"literature_search"},
-    TaskType.INTERACTION: _LOOK_UP | {"network_link"},
-    TaskType.RELATION: _LOOK_UP | {"literature_search"},
-    TaskType.ATTRIBUTE: _LOOK_UP | {"reference_entry"},
-    TaskType.EXISTENCE: _LOOK_UP | {"reference_entry", "id_lifecycle"},
-}
-"""Tools of the validation agent, likewise."""
+"""Tools of the validation agent that a type of task needs, beside `reference_look_up` (BioKGBench, table 16)."""
 
 
 class ProcessFault(StrEnum):
@@ -76,10 +63,11 @@ def process_of(kind: TaskType, events: Sequence[Event], schema: Schema, *, misre
         for event in _naming_unshown(events, schema)
     ]
     found += [fault for fault, holds in ((ProcessFault.MISREAD, misread), (ProcessFault.STOPPED, not ended)) if holds]
+    kg_tools = {"node"} if kind in (TaskType.ATTRIBUTE, TaskType.EXISTENCE) else {"edges", "relations"}
     return ProcessScore(
-        kg_tool=bool(done[AgentRole.KG] & KG_TOOLS[kind]),
+        kg_tool=bool(done[AgentRole.KG] & kg_tools),
         kg_executable=bool(done[AgentRole.KG]),
-        validation_tool=bool(done[AgentRole.VALIDATION] & VALIDATION_TOOLS[kind]),
+        validation_tool=bool(done[AgentRole.VALIDATION] & {"reference_look_up", *_LOOK_UPS[kind]}),
         validation_executable=bool(done[AgentRole.VALIDATION]),
         turns=len(events),
         idle_turns=found.count(ProcessFault.CHATTER),

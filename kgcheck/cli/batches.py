@@ -108,16 +108,10 @@ def batch_scv(
     from kgcheck.report.safe_console import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe, inference=inference)
-    metrics, spread = done.measured, done.spread.get("all")
+    table = RowTable(("measure", "value"), lines(done.measured, done.spread.get("all")))
     if len(done.metrics) > 1:
-        show(
-            format_,
-            done.json,
-            RowTable(("scope", "accuracy", "right quotes", "error"), scope_rows(done.metrics, done.spread)),
-        )
-    else:
-        text = done.json if spread else metrics.model_dump_json(indent=2)
-        show(format_, text, RowTable(("measure", "value"), lines(metrics, spread)))
+        table = RowTable(("scope", "accuracy", "right quotes", "error"), scope_rows(done.metrics, done.spread))
+    show(format_, done.json, table)
     note(*done.notes)
     batch = done.batch
     went = f"{batch.done} done now, {batch.before} before, {batch.failed} with an error"
@@ -270,10 +264,10 @@ def bench_models(parts: dict[str, Any], file: Path, out: Path, workers: int, for
     note(*notes)
     shown = [
         part
-        for t in tables
-        for part in (Text(t.title, "bold"), RowTable(t.columns, t.rows, keys=t.columns[:2]), Text())
+        for title, columns, rows in tables
+        for part in (Text(title, "bold"), RowTable(columns, rows, keys=columns[:2]), Text())
     ]
-    show(format_, [table._asdict() for table in tables], Group(*shown))
+    show(format_, [dict(zip(("title", "columns", "rows"), table, strict=True)) for table in tables], Group(*shown))
     if any(result.batch.failed for done in made.values() for result in done.values()):
         note("some items ended with an error; run the same command to try them again")
         click.get_current_context().exit(EXIT_INCOMPLETE)

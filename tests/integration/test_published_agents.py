@@ -15,7 +15,7 @@ from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.errors import UnknownName, UsageError
 from tests.support import team_scripts
 from tests.support.audits import MemoryStore, demo, kgcheck
-from tests.support.chat_server import Asked, Call, Move, Say, with_model
+from tests.support.chat_server import Asked, Call, Fail, Move, Say, stubborn, with_model
 from tests.unit.test_llm_brain import Source
 
 ACTS_ON, LINKED = "Protein ACTS_ON Protein", "Protein ASSOCIATED_WITH Disease"
@@ -167,6 +167,16 @@ def test_the_tools_of_the_benchmark_are_no_others(tmp_path: Path) -> None:
     assert not set(asked[0].tools) & set(PUBLISHED)
     rules = kgcheck("batch", "kgqa", tmp_path / "q.json", "--store", demo().store, "--protocol", "biokgbench")
     assert rules.refuses("the published tools are a model's")
+
+
+def test_a_question_that_ended_with_an_error_counts_under_its_type(tmp_path: Path) -> None:
+    pytest.importorskip("openai", reason="the extra llm is not installed")
+    (tmp_path / "q.json").write_text(json.dumps([{"question": QUESTION, "type": "conjunction", "answer": ["x"]}]))
+    command = ("batch", "kgqa", tmp_path / "q.json", "--store", demo().store, "--out", tmp_path / "b")
+    said, _ = with_model(stubborn(Fail(400, "no")), *command, "--format", "json", cwd=tmp_path)
+
+    assert said.code == 3
+    assert {kind: row["questions"] for kind, row in json.loads(said.out).items()} == {"all": 1, "conjunction": 1}
 
 
 # --- demonstrations of checks
