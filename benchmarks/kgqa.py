@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 from kgcheck.agents.outside import with_papers
+from kgcheck.agents.request import TaskType
 from kgcheck.bench import kgcheck as checks
 from kgcheck.bench import kgqa
-from kgcheck.bench.items import Item, TaskType
+from kgcheck.bench.items import Item
 from kgcheck.bench.make import BenchMaker
 from kgcheck.bench.truth import Truths
 from kgcheck.evidence.source import SnapshotSource

@@ -35,8 +35,14 @@ VERIFIERS = ("trained", "llm")
 JUDGES = ("trained", "inference", "llm")
 """Judges of papers about an edge."""
 
-SCOPES = ("corpus", "documents", "passages")
-"""Texts that are read for a claim of a batch."""
+SCOPES = ("corpus", "partial", "documents", "passages", "all", "match", "each")
+"""Texts that are read for a claim of a batch; the last three are names of BioKGBench: see `SCOPE_NAMES`."""
+
+SCOPE_NAMES = {"all": "corpus", "partial": "partial", "match": "documents"}
+"""Scopes that BioKGBench's table 13 compares, by its names; ``each`` stands for all three."""
+
+PROTOCOLS = ("kgcheck", "biokgbench")
+"""Ways in which a batch of a benchmark is put to a model: kgcheck's own, or as it was published."""
 
 PAPER_SOURCES = ("europepmc", "pubmed", "semantic_scholar", "openalex")
 """Services where papers are gathered."""

@@ -380,13 +380,22 @@ class Context(Closing):
 
     @contextmanager
     def asker(
-        self, limits: "Limits", notes: list[str], *, papers: bool = True, one_call: bool = False
+        self,
+        limits: "Limits",
+        notes: list[str],
+        *,
+        papers: bool = True,
+        one_call: bool = False,
+        published: bool = False,
     ) -> "Iterator[Callable[[str], Answer]]":
         """A function from a question to its answer, for any number of threads: the compiler's, or a model's.
 
-        With `one_call` a model is asked to take its actions one at a time, as the published agents do.
+        With `one_call` a model is asked to take its actions one at a time, as the published agents do; with `published`
+        it has their tools and their demonstration, too.
         """
         if self.brain == "rules":
+            if published:
+                raise UsageError("the published tools are a model's", "add --brain llm")
             if self.literature and papers:
                 raise UsageError(
                     "questions are answered from the graph; only a model searches papers", "add --brain llm"
@@ -407,7 +416,11 @@ class Context(Closing):
             with ChatClient(self.settings, notes) as client:
                 reader = self.paper_reader(notes) if papers else None
                 outside = Outside(None, reader) if reader else None
-                yield ReactAgent(graph, client, limits, outside, resolver=self.resolver(), one_call=one_call).ask
+                names = self.resolver()
+                agent = ReactAgent(
+                    graph, client, limits, outside, resolver=names, one_call=one_call, published=published
+                )
+                yield agent.ask
 
     @contextmanager
     def brain_maker(
@@ -418,9 +431,15 @@ class Context(Closing):
         *,
         total: "Meter | None" = None,
         one_call: bool = False,
+        published: bool = False,
     ) -> "Iterator[Callable[[GraphStore], Brain]]":
-        """A function that makes a brain for one check over a store; on_text gets what a model says as it says it."""
+        """A function that makes a brain for one check over a store; on_text gets what a model says as it says it.
+
+        With `published` a model is shown a demonstration of the type of its task, as the published agents are.
+        """
         if self.brain == "rules":
+            if published:
+                raise UsageError("demonstrations are for a model", "add --brain llm")
             from kgcheck.agents.brains.rules import RulesBrain
 
             yield lambda store: RulesBrain()
@@ -429,7 +448,7 @@ class Context(Closing):
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(self.settings, notes) as client:
-            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call)
+            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call, published=published)
 
     def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
         """A thing of that name, opened once and closed with the rest."""

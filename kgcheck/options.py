@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from kgcheck.choices import GROUND_STATES, JUDGES, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.choices import GROUND_STATES, JUDGES, PROTOCOLS, SCOPES, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
 from kgcheck.rules import rules_named
@@ -280,17 +280,39 @@ class CheckOptions(CheckLimits, Spending):
     """Options of one check, also by a language model."""
 
 
-class BatchOptions(Spending):
-    """Options of a batch of items."""
+class WorkerOptions(Spending):
+    """Options of work on many items."""
 
     workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
+
+
+class BatchOptions(WorkerOptions):
+    """Options of a batch of items."""
+
+    repeat: Whole = Field(
+        default=1,
+        ge=1,
+        le=100,
+        description="do the whole batch so many times, each in a folder of its own, and give the mean of each measure"
+        " and its standard deviation",
+    )
+    protocol: Annotated[str, *one_of("protocol", PROTOCOLS)] = Field(
+        default="kgcheck",
+        description="biokgbench: put it to a model as BioKGBench did: questions with its tools and a demonstration,"
+        " checks with a demonstration of each type of task, claims with the 50 best passages in one prompt",
+    )
+
+    @property
+    def published(self) -> bool:
+        """True where a batch is run as BioKGBench was."""
+        return self.protocol == "biokgbench"
 
 
 class ItemOptions(BatchOptions, VerifierOptions):
     """Options of a batch of items to check."""
 
 
-class MeasureOptions(ItemOptions, TotalSpending):
+class MeasureOptions(WorkerOptions, VerifierOptions, TotalSpending):
     """Options of measuring judges on labelled evidence."""
 
 
@@ -300,8 +322,9 @@ class ClaimOptions(BatchOptions, TotalSpending):
     verifier: VerifierName = "trained"
     scope: Annotated[str, *one_of("scope", SCOPES)] = Field(
         default="corpus",
-        description="what is read for a claim: what a search finds, the documents that it names, or the passages given"
-        " with it",
+        description="what is read for a claim: what a search finds in the corpus (all), in the documents that any claim"
+        " names (partial), the documents that it names itself (documents, match), or the passages given with it; each"
+        " does all, partial and match, and compares them",
     )
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")

@@ -27,17 +27,22 @@ from kgcheck.agents.outside import Outside
 from kgcheck.agents.tool_types import (
     CypherArguments,
     CypherResult,
+    IdListResult,
+    IdsNeighbourArguments,
+    ListsArguments,
     NameArguments,
     NamedNodesResult,
     NeighbourArguments,
+    NeighbourListsResult,
     NodeArguments,
+    NodeCountsResult,
     NodeResult,
     NodesResult,
     Path,
     RelationsResult,
     SharedArguments,
 )
-from kgcheck.agents.toolbox import MOST_NODES, Toolbox, checked_arguments
+from kgcheck.agents.toolbox import MOST_NODES, PUBLISHED, Toolbox, checked_arguments
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
 from kgcheck.graph.names import NameLink
@@ -103,6 +108,7 @@ class ShownResults:
         self._complete: dict[_Way, frozenset[str]] = {}
         self._passed: set[Ref] = set()
         self._listed: dict[str, frozenset[str]] = {}
+        self._lists: set[frozenset[str]] = set()
 
     def add(self, arguments: BaseModel, result: BaseModel) -> None:
         """Keep what a call has shown. What papers say is no part of the graph, and shows no answer."""
@@ -117,6 +123,16 @@ class ShownResults:
                 self._neighbours(arguments, result)
             case SharedArguments(), NodesResult():
                 self._shared(arguments, result)
+            case _, NodeCountsResult():
+                for row in result.nodes:
+                    self._looked_up(row.node, {})
+            case IdsNeighbourArguments(), NeighbourListsResult():
+                for reached in result.nodes:
+                    self._looked_up(reached.node, {})
+                    step = {"relation": arguments.relation, "direction": arguments.direction, "label": arguments.label}
+                    self._neighbours(NeighbourArguments.model_validate({"node": reached.node, **step}), reached)
+            case ListsArguments(), IdListResult():
+                self._put_together(arguments, result)
             case CypherArguments(), CypherResult():
                 self._rows(arguments.query, result)
 
@@ -182,6 +198,7 @@ class ShownResults:
     def _neighbours(self, wanted: NeighbourArguments, result: NodesResult) -> None:
         refs = self._reach_all(wanted.label, result, self.paths.get(wanted.node, ()))
         if not result.cut_off:
+            self._lists.add(frozenset(ref.id for ref in refs))
             way = _Way(wanted.node, wanted.relation, wanted.direction, wanted.label)
             self._complete[way] = frozenset(ref.id for ref in refs)
         self._total(f"{wanted.label} nodes one step from {wanted.node} along {wanted.relation}", refs, result)
@@ -190,6 +207,15 @@ class ShownResults:
         refs = self._reach_all(wanted.label, result)
         nodes = ", ".join(map(str, wanted.nodes))
         self._total(f"{wanted.label} nodes that {nodes} share along {wanted.relation}", refs, result)
+
+    def _put_together(self, wanted: ListsArguments, result: IdListResult) -> None:
+        """Count what several lists have together, if each is a whole one that a tool has shown, or was made of such."""
+        if all(frozenset(ids) in self._lists for ids in wanted.lists):
+            self._lists.add(frozenset(result.ids))
+            noun = "ids of lists that were put together"
+            self.counts[result.total] = Quantity(noun)
+            if not result.total:
+                self.none.append(noun)
 
     def _rows(self, text: str, result: CypherResult) -> None:
         """Rows of a statement: what it reads from the graph counts, what its writer put into it does not."""
@@ -361,7 +387,7 @@ _FROM_NODES = ("relations", "neighbours", "shared_neighbours")
 
 
 class ReactAgent:
-    """Answers questions with a model."""
+    """Answers questions with a model; `published`: with the tools and the demonstration of BioKGBench's agents."""
 
     def __init__(
         self,
@@ -372,20 +398,23 @@ class ReactAgent:
         on_text: Callable[[str], None] | None = None,
         resolver: NameResolver | None = None,
         one_call: bool = False,
+        published: bool = False,
     ) -> None:
         self._store = store
-        self._client, self._one_call = client, one_call
+        self._client, self._one_call, self._published = client, one_call, published
         self._limits = limits or Limits()
         self._on_text = on_text
         self._toolbox = Toolbox(store, _NoSource(), outside, resolver)
         left_out = {*(() if outside else ("literature_search",)), *(_BEYOND_SMALL if client.small else ())}
-        tools = self._toolbox.tools(AgentRole.ASKER)
+        tools = [t for t in self._toolbox.tools(AgentRole.ASKER) if (t.name in PUBLISHED) == published]
         self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
 
     def ask(self, question: str) -> Answer:
         """Answer a question."""
         meter = Meter(self._limits, self._client.prices)
-        conversation = _Conversation(question, self._store, self._toolbox, self._offers, self._client.small)
+        conversation = _Conversation(
+            question, self._store, self._toolbox, self._offers, self._client.small, published=self._published
+        )
         try:
             answer = None
             for _ in range(MOST_ACTIONS):
@@ -419,7 +448,14 @@ class _Conversation:
     """One question under way."""
 
     def __init__(
-        self, question: str, store: GraphStore, toolbox: Toolbox, offers: Sequence[Offer], small: bool
+        self,
+        question: str,
+        store: GraphStore,
+        toolbox: Toolbox,
+        offers: Sequence[Offer],
+        small: bool,
+        *,
+        published: bool = False,
     ) -> None:
         self._question = question
         self._store = store
@@ -431,8 +467,9 @@ class _Conversation:
         self._small, self._looked = small, False
         self._known: dict[str, None] = {}
         folder = files("kgcheck.agents") / "prompts"
-        prompt = ((folder / "small" if small else folder) / "asker.md").read_text(encoding="utf-8")
-        if small:
+        place = folder / "published" if published else folder / "small" if small else folder
+        prompt = (place / "asker.md").read_text(encoding="utf-8")
+        if small and not published:
             prompt += tools_in_words(offers, example=False) + self._worked_example()
         known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in store.schema.relations)
         self.messages: list[Message] = [
@@ -584,6 +621,8 @@ def _ids_in(result: BaseModel) -> list[str]:
     match result:
         case NodesResult():
             return [node.id for node in result.nodes]
+        case NeighbourListsResult():
+            return [node.id for row in result.nodes for node in row.nodes]
         case NamedNodesResult():
             return [id_ for ids in result.ids.values() for id_ in ids]
         case _:

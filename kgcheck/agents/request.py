@@ -5,11 +5,12 @@ Four forms: ``P04637 ACTS_ON Q00987``, ``existence Protein Q00015``, ``attribute
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Value
+from kgcheck.model import CheckTask, CheckType, Identifier, Ref, Tier, Value
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.resolver import NameResolver, Taken, taken_names
 
@@ -23,6 +24,16 @@ def forms(schema: Schema) -> str:
 
 
 _IDENTIFIER: TypeAdapter[str] = TypeAdapter(Identifier)
+
+
+class TaskType(StrEnum):
+    """The five types of task of BioKGBench (its tables 14 and 16). The first is decided by literature, in the paper."""
+
+    CURATED = "curated interaction"
+    INTERACTION = "interaction"
+    ATTRIBUTE = "attribute"
+    EXISTENCE = "existence"
+    RELATION = "relation"
 
 
 class Request(Value):
@@ -65,6 +76,16 @@ class Request(Value):
             return ("attribute", *edge, self.attribute) if self.attribute else edge
         kind, label = self.type.value if self.type else "", self.label or ""
         return (kind, label, self.subject, self.attribute) if self.attribute else (kind, label, self.subject)
+
+    @property
+    def task_type(self) -> TaskType:
+        """The type of task that it is in BioKGBench; a score of an edge is an attribute."""
+        if self.type:
+            return TaskType(self.type.value)
+        pattern = self.patterns[0]
+        if pattern.symmetric:
+            return TaskType.CURATED if pattern.checks[0].tier is Tier.CURATED else TaskType.INTERACTION
+        return TaskType.RELATION
 
     @property
     def tasks(self) -> tuple[CheckTask, ...]:

@@ -29,6 +29,9 @@ from kgcheck.errors import BudgetExceeded, UsageError
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.model import Change, CheckTask, Outcome, Reason, Value, Verdict
 
+NOT_LOOKED_UP = "look the task up in the reference sources first"
+"""Answer to a validation agent that hands over before it has looked."""
+
 CHECK_LIMITS = Limits(turns=30, seconds=60.0)
 """Limits of a check where nothing else is given; a turn is one step of an agent."""
 
@@ -252,4 +255,4 @@ def _check_part(stage: Stage, handed: HandOver, check: _Check) -> None:
     if stage is Stage.KG_QUERY:
         check_supported(handed.task, check.request, check.seen)
     if stage is Stage.VALIDATION and not check.seen.looked_up:
-        raise UsageError("look the task up in the reference sources first")
+        raise UsageError(NOT_LOOKED_UP)

@@ -124,6 +124,67 @@ class NodesResult(Value):
     paths: tuple[Path, ...] = Field(default=(), exclude=True, description="how each node was reached")
 
 
+class IdsArguments(Value):
+    """Nodes by their ids, whatever their label."""
+
+    ids: tuple[str, ...] = Field(min_length=1, max_length=10)
+
+
+class NodeCounts(Value):
+    """A node, and how many nodes it reaches: along each relation, or of each label."""
+
+    node: Ref
+    outgoing: dict[str, int] = {}
+    incoming: dict[str, int] = {}
+    labels: dict[str, int] = {}
+
+
+class NodeCountsResult(Value):
+    """Counts of each node; ids that no node has are missing."""
+
+    nodes: tuple[NodeCounts, ...]
+    missing: tuple[str, ...] = ()
+
+
+class IdsStepArguments(IdsArguments):
+    """One step from each of several nodes along a relation, outwards or inwards."""
+
+    relation: str
+    direction: Direction
+
+
+class IdsNeighbourArguments(IdsStepArguments):
+    """The same, to nodes of a label."""
+
+    label: str
+
+
+class NodeNeighbours(NodesResult):
+    """Nodes one step from a node."""
+
+    node: Ref
+
+
+class NeighbourListsResult(Value):
+    """Nodes that each of several nodes reaches; ids that no node has are missing."""
+
+    nodes: tuple[NodeNeighbours, ...]
+    missing: tuple[str, ...] = ()
+
+
+class ListsArguments(Value):
+    """Lists of ids."""
+
+    lists: tuple[tuple[str, ...], ...] = Field(min_length=1, max_length=10)
+
+
+class IdListResult(Value):
+    """Ids in the order of the first list that has them."""
+
+    total: int
+    ids: tuple[str, ...]
+
+
 class CypherArguments(Value):
     """A reading Cypher statement; `$name` parameters are not supported, write values as literals."""
 

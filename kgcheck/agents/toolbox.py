@@ -18,10 +18,19 @@ from kgcheck.agents.tool_types import (
     CypherResult,
     EdgeArguments,
     EdgesResult,
+    IdListResult,
+    IdsArguments,
+    IdsNeighbourArguments,
+    IdsStepArguments,
+    ListsArguments,
     NameArguments,
     NamedNodesResult,
     NeighbourArguments,
+    NeighbourListsResult,
     NodeArguments,
+    NodeCounts,
+    NodeCountsResult,
+    NodeNeighbours,
     NodePairArguments,
     NodeResult,
     NodesResult,
@@ -41,7 +50,7 @@ from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
 from kgcheck.inputs import wrong_parts
 from kgcheck.model import CheckType, Ref, Triple
-from kgcheck.profile.schema import Schema
+from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.resolver import NameResolver
 from kgcheck.questions.running import Edge
 
@@ -145,6 +154,74 @@ class Toolbox(Outside):
         common = reduce(lambda a, b: {i: e for i, e in a.items() if i in b}, reached)
         return self._shown(wanted.label, {id_: tuple(each[id_] for each in reached) for id_ in common})
 
+    def relations_of(self, wanted: IdsArguments) -> NodeCountsResult:
+        """The relations of nodes by their ids, outgoing and incoming, with how many nodes each reaches."""
+
+        def reached(node: Ref, way: Direction) -> dict[str, int]:
+            found = {name: self._ends(node, name, way) for name in dict.fromkeys(p.type for p in self.schema.relations)}
+            return {name: sum(map(len, ends.values())) for name, ends in found.items() if ends}
+
+        nodes, missing = self._by_id(wanted.ids)
+        shown = (NodeCounts(node=node, outgoing=reached(node, "out"), incoming=reached(node, "in")) for node in nodes)
+        return NodeCountsResult(nodes=tuple(shown), missing=missing)
+
+    def neighbour_types(self, wanted: IdsStepArguments) -> NodeCountsResult:
+        """Labels of the nodes that several nodes reach along a relation."""
+        nodes, missing = self._by_id(wanted.ids)
+        ends = [(node, self._ends(node, wanted.relation, wanted.direction)) for node in nodes]
+        shown = (NodeCounts(node=node, labels={name: len(ids) for name, ids in found.items()}) for node, found in ends)
+        return NodeCountsResult(nodes=tuple(shown), missing=missing)
+
+    def neighbours_of(self, wanted: IdsNeighbourArguments) -> NeighbourListsResult:
+        """Nodes of a label that each of several nodes reaches along a relation."""
+        self.schema.label(wanted.label)
+        nodes, missing = self._by_id(wanted.ids)
+        shown = []
+        for node in nodes:
+            fields = {"relation": wanted.relation, "direction": wanted.direction, "label": wanted.label}
+            step = NeighbourArguments.model_validate({"node": node, **fields})
+            if wanted.label in self._ends(node, wanted.relation, wanted.direction):
+                result = self.neighbours(step)
+                shown.append(NodeNeighbours(node=node, paths=result.paths, **result.model_dump()))
+            elif self._patterns(node, wanted.relation, wanted.direction, wanted.label):
+                shown.append(NodeNeighbours(node=node, total=0, nodes=(), cut_off=False))
+        return NeighbourListsResult(nodes=tuple(shown), missing=missing)
+
+    def intersection(self, wanted: ListsArguments) -> IdListResult:
+        """Ids that all of several lists have."""
+        first, *others = wanted.lists
+        common = tuple(id_ for id_ in dict.fromkeys(first) if all(id_ in other for other in others))
+        return IdListResult(total=len(common), ids=common)
+
+    def union(self, wanted: ListsArguments) -> IdListResult:
+        """Ids that any of several lists has."""
+        every = tuple(dict.fromkeys(id_ for ids in wanted.lists for id_ in ids))
+        return IdListResult(total=len(every), ids=every)
+
+    def _by_id(self, ids: Iterable[str]) -> tuple[list[Ref], tuple[str, ...]]:
+        """The nodes of any label that have some ids, and the ids that none has."""
+        refs = {id_: [Ref(label=label, id=id_) for label in self.schema.label_names] for id_ in dict.fromkeys(ids)}
+        there = {id_: [ref for ref in of_id if self._store.node(ref)] for id_, of_id in refs.items()}
+        return [ref for found in there.values() for ref in found], tuple(i for i, found in there.items() if not found)
+
+    def _patterns(self, node: Ref, relation: str, way: Direction, label: str = "") -> list[Pattern]:
+        """The patterns of a relation by which a node can reach a label, or any."""
+        if relation not in self.schema.relation_types:
+            raise UnknownName("relation", relation, self.schema.relation_types)
+        ends = [(p, (p.head, p.tail) if way == "out" else (p.tail, p.head)) for p in self.schema.relations]
+        return [p for p, (own, far) in ends if p.type == relation and own == node.label and label in ("", far)]
+
+    def _ends(self, node: Ref, relation: str, way: Direction) -> dict[str, set[str]]:
+        """Ids one step from a node, by their label."""
+        found: dict[str, set[str]] = {}
+        for pattern in self._patterns(node, relation, way):
+            far = pattern.tail if way == "out" else pattern.head
+            for walked in directions(pattern, way):
+                ids = {hop.end for hop in self._store.hops([node.id], pattern, walked)}
+                if ids:
+                    found.setdefault(far, set()).update(ids)
+        return found
+
     def cypher(self, wanted: CypherArguments) -> CypherResult:
         """Rows of a reading statement."""
         # The tables of a grammar: half a second that only those wait for who write statements.
@@ -188,7 +265,7 @@ class Toolbox(Outside):
 
     def _reached(self, node: Ref, step: NeighbourArguments | SharedArguments) -> dict[str, Edge]:
         """The ids one step from a node, each with an edge that leads there."""
-        pattern = self.schema.pattern(*_ends(node, step))
+        pattern = self.schema.pattern(*_step_ends(node, step))
         # Nothing can be shown of the neighbours of a node that is not there.
         if self._store.node(self.schema.ref(node.label, node.id)) is None:
             raise UsageError(f"the graph has no {node.label} {node.id!r}", "look its id up with find_nodes")
@@ -233,6 +310,13 @@ _ALL = (
     ),
     _tool(Toolbox.neighbours, "nodes one step away along a relation (out) or against it (in)", _KG, _ASKER),
     _tool(Toolbox.shared_neighbours, "nodes that all of several nodes have one step away", _ASKER),
+    _tool(
+        Toolbox.relations_of, "relations of nodes by their ids, outgoing and incoming, with how many nodes each", _ASKER
+    ),
+    _tool(Toolbox.neighbour_types, "labels of the nodes that several nodes reach along a relation", _ASKER),
+    _tool(Toolbox.neighbours_of, "nodes of a label that each of several nodes reaches along a relation", _ASKER),
+    _tool(Toolbox.intersection, "ids that all of several lists have", _ASKER),
+    _tool(Toolbox.union, "ids that any of several lists has", _ASKER),
     _tool(Toolbox.cypher, f"rows of a Cypher statement of your own: {SUBSET}", _KG, _ASKER),
     _tool(
         Toolbox.reference_look_up,
@@ -259,6 +343,10 @@ TOOLS = {tool.name: tool for tool in _ALL}
 """Every tool by its name."""
 
 
+PUBLISHED = ("relations_of", "neighbour_types", "neighbours_of", "intersection", "union")
+"""Tools of BioKGBench's agents (its appendix D.4.1), which take ids; an asker has either these or the others."""
+
+
 def checked_arguments(name: str, form: type[F], arguments: Any) -> F:
     """Arguments in the form that a tool takes."""
     try:
@@ -279,7 +367,7 @@ def tools_table(tools: Iterable[Tool]) -> str:
     return "\n".join(("| tool | who may call it | what it gives |", "| --- | --- | --- |", *rows))
 
 
-def _ends(node: Ref, step: NeighbourArguments | SharedArguments) -> tuple[str, str, str]:
+def _step_ends(node: Ref, step: NeighbourArguments | SharedArguments) -> tuple[str, str, str]:
     """Head label, relation and tail label of the pattern that a step goes along."""
     if step.direction == "out":
         return node.label, step.relation, step.label

@@ -1,13 +1,15 @@
 """Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+from kgcheck.bench.runner import Batch, Result, keep_options, read_results, run_batch
+from kgcheck.choices import SCOPE_NAMES
 from kgcheck.context import Context, live_failures, noting, open_verifier
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
 from kgcheck.graph.store import new_state
@@ -20,7 +22,7 @@ from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
     from kgcheck.bench.make import BenchSet
-    from kgcheck.bench.metrics import ClaimMetrics
+    from kgcheck.bench.metrics import ClaimMetrics, Spread
     from kgcheck.bench.scv import Scope
     from kgcheck.bench.truth import TruthSource
 
@@ -30,35 +32,110 @@ ITEM_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class BatchResult:
-    """Result of a batch of questions or checks, with its metrics over all items and by type."""
+    """Result of a batch of questions or checks, with its metrics over all items and by type.
+
+    Of a batch that was repeated, the metrics are means over its runs, and ``spread`` has standard deviations.
+    """
 
     metrics: Mapping[str, Value]
     folder: Path
     batch: Batch
     notes: tuple[str, ...] = ()
+    spread: "Mapping[str, Spread]" = field(default_factory=dict)
+
+    @property
+    def json(self) -> str:
+        """The metrics as they stand in metrics.json; of several runs their mean and spread."""
+        means = {kind: value.model_dump(mode="json") for kind, value in self.metrics.items()}
+        return as_json({"mean": means, "spread": self.spread} if self.spread else means, indent=2)
+
+    def written(self) -> Self:
+        """Write metrics.json."""
+        write_text(self.folder / "metrics.json", self.json + "\n")
+        return self
 
     @property
     def results(self) -> Path:
-        """The file with one line an item."""
-        return self.folder / "results.jsonl"
+        """The file with one line an item, or the folder of the runs with theirs."""
+        return self.folder if self.spread else self.folder / "results.jsonl"
+
+    @property
+    def result_files(self) -> list[Path]:
+        """The files with one line an item, one a run."""
+        return sorted(self.folder.glob("run-*/results.jsonl")) if self.spread else [self.results]
 
 
 @dataclass(frozen=True)
-class ClaimsResult:
+class ClaimsResult(BatchResult):
     """Result of a batch of claims; ``stopped`` says why some are open, where the budget was spent."""
 
-    metrics: "ClaimMetrics"
-    folder: Path
-    batch: Batch
-    claims: int
-    open: int
+    claims: int = 0
+    open: int = 0
     stopped: str = ""
-    notes: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> "ClaimMetrics":
+        """The metrics over all claims."""
+        return cast("ClaimMetrics", self.metrics["all"])
+
+    @property
+    def json(self) -> str:
+        """The metrics; of several runs or scopes by their names, with their spread."""
+        several = self.spread or len(self.metrics) > 1
+        return super().json if several else self.measured.model_dump_json(indent=2)
 
     @property
     def report(self) -> Path:
-        """The report to read."""
-        return self.folder / "report.md"
+        """The report to read, or the folder of the runs with theirs."""
+        return self.folder if self.spread or len(self.metrics) > 1 else self.folder / "report.md"
+
+
+R = TypeVar("R", bound=BatchResult)
+
+
+def repeated(folder: Path, times: int, run: Callable[[Path], R]) -> R:
+    """Run a batch several times, each in a folder of its own, and average its metrics; once in the folder itself."""
+    from kgcheck.bench.metrics import averaged
+
+    if times == 1:
+        return run(folder)
+    runs: list[R] = []
+    for number in range(1, times + 1):
+        runs.append(run(folder / f"run-{number}"))
+        if isinstance(runs[-1], ClaimsResult) and runs[-1].stopped:
+            break
+    means = {kind: averaged([done.metrics[kind] for done in runs]) for kind in runs[0].metrics}
+    return replace(
+        runs[-1],
+        metrics={kind: mean for kind, (mean, _) in means.items()},
+        spread={kind: spread for kind, (_, spread) in means.items()},
+        folder=folder,
+        batch=summed(done.batch for done in runs),
+        notes=tuple(dict.fromkeys(note for done in runs for note in done.notes)),
+    ).written()
+
+
+def done_items(
+    context: Context, folder: Path, items: Sequence[Any], work: Callable[[Any], Result], workers: int, description: str
+) -> tuple[Batch, dict[str, Result], str]:
+    """Do the items of a batch, by their ids, that its folder has no result of.
+
+    Returns:
+        Its progress, all results, and why it was stopped, where a budget for all items is spent.
+    """
+    batch, stopped = Batch(0, 0, 0), ""
+    named = ((item.id, item) for item in items)
+    shown: dict[str, Any] = {"progress": context.progress, "description": description, "total": len(items)}
+    try:
+        batch = run_batch(named, work, folder / "results.jsonl", workers=workers, **shown)
+    except BudgetSpent as error:
+        stopped = error.message
+    return batch, read_results(folder / "results.jsonl"), stopped
+
+
+def summed(batches: Iterable[Batch]) -> Batch:
+    """Add up the progress of batches."""
+    return Batch(*map(sum, zip(*batches, strict=True)))
 
 
 def answer_questions(
@@ -74,21 +151,17 @@ def answer_questions(
     wanted = options or BatchOptions()
     questions = kgqa.unique(kgqa.read_questions(file))
     folder = out or context.settings.home / "batch" / f"kgqa-{file.stem}"
-    kept = {"task": "kgqa", **_graph(context), "profile": context.profile}
-    with noting() as notes, context.asker(Limits.of(wanted), notes, one_call=True) as ask:
-        keep_options(folder, kept | _brain(context) | _papers(context))
-        batch = run_batch(
-            ((q.id, q) for q in questions),
-            kgqa.work_of(ask),
-            folder / "results.jsonl",
-            workers=wanted.workers,
-            progress=context.progress,
-            description="answering",
-            total=len(questions),
-        )
-        notes += _note_change(context, kept)
-        results = read_results(folder / "results.jsonl")
-        return _measured(kgqa.metrics([results[q.id] for q in questions]), folder, batch, notes)
+    kept = {"task": "kgqa", **_graph(context), "profile": context.profile, **_protocol(wanted)}
+    limits = Limits.of(wanted)
+    with noting() as notes, context.asker(limits, notes, one_call=True, published=wanted.published) as ask:
+
+        def run(folder: Path) -> BatchResult:
+            keep_options(folder, kept | _brain(context) | _papers(context))
+            batch, results, _ = done_items(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
+            found = kgqa.metrics([results[q.id] | {"type": q.type} for q in questions])
+            return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
+
+        return repeated(folder, wanted.repeat, run)
 
 
 def check_items(
@@ -109,7 +182,9 @@ def check_items(
     wanted, items = options or ItemOptions(), read_items(file, schema)
     folder, judging = out or settings.home / "batch" / f"kgcheck-{file.stem}", JudgeOptions(verifiers=wanted.verifiers)
     kept = {"task": "kgcheck", **_graph(context), "reference": str(reference), "profile": context.profile}
-    kept |= _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+    kept |= (
+        _protocol(wanted) | _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+    )
     if wanted.verifiers:
         kept |= {"verifiers": list(wanted.verifiers)} | (_model(settings) if "llm" in wanted.verifiers else {})
     graph = context.graph
@@ -117,7 +192,9 @@ def check_items(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
-        context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True) as brain,
+        context.brain_maker(
+            Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, published=wanted.published
+        ) as brain,
         context.judging_reader(notes, judging, context.literature, Limits.of(wanted, ITEM_SECONDS)) as reader,
     ):
         if reader:
@@ -126,19 +203,16 @@ def check_items(
                 f"papers count as {reader.judges.name} judges them, as published: its precision is not asked for"
             )
         sources, outside = with_papers(source, schema, live, reader)
-        keep_options(folder, kept)
-        batch = run_batch(
-            ((item.id, item) for item in items),
-            kgcheck.Checker(graph, sources, brain, outside=outside).work,
-            folder / "results.jsonl",
-            workers=wanted.workers,
-            progress=context.progress,
-            description="checking",
-            total=len(items),
-        )
-        notes += [*live_failures(live), *_note_change(context, kept)]
-        results = read_results(folder / "results.jsonl")
-        return _measured(kgcheck.metrics([results[item.id] for item in items]), folder, batch, notes)
+        checker = kgcheck.Checker(graph, sources, brain, outside=outside, by_model=context.brain == "llm")
+
+        def run(folder: Path) -> BatchResult:
+            keep_options(folder, kept)
+            batch, results, _ = done_items(context, folder, items, checker.work, wanted.workers, "checking")
+            found = kgcheck.metrics([results[item.id] | {"type": item.type.value} for item in items])
+            changed = (*live_failures(live), *_note_change(context, kept))
+            return BatchResult(found, folder, batch, (*notes, *changed)).written()
+
+        return repeated(folder, wanted.repeat, run)
 
 
 def verify_claims(
@@ -154,46 +228,61 @@ def verify_claims(
     The file is read by its recipe, or else known by its form. A batch that was cut off goes on in its folder.
     """
     from kgcheck.bench.metrics import measure, write_report
-    from kgcheck.bench.scv import ClaimWork, read_items
+    from kgcheck.bench.published import PublishedWork
+    from kgcheck.bench.scv import RANKED, ClaimWork, read_items
+    from kgcheck.llm.client import ChatClient
 
     wanted = options or ClaimOptions()
-    items = read_items(file, recipe)[: wanted.limit]
-    settings, stopped, batch = context.settings, "", Batch(0, 0, 0)
+    listed, settings = read_items(file, recipe), context.settings
+    items, within = listed[: wanted.limit], tuple(dict.fromkeys(name for item in listed for name in item.documents))
+    published, limits = wanted.published, Limits.of(wanted)
+    verifier = "llm" if published else wanted.verifier
     spent = total_meter(settings, wanted.total)
-    with noting() as notes:
+    with noting() as notes, ExitStack() as opened:
         index = context.index(notes) if context.literature else None
         embedder = index.embedder if index else None
-        with open_verifier(wanted.verifier, embedder, settings, Limits.of(wanted), spent, notes) as reader:
-            kept = {
-                "task": "scv",
-                "file": str(file.resolve()),
-                "verifier": reader.name,
-                **(_model(settings) if wanted.verifier == "llm" else {"model": None}),
-                "scope": wanted.scope,
-                "top": wanted.top,
-                "index": index.manifest.folder if index else None,
-            }
-            keep_options(out, kept)
-            try:
-                batch = run_batch(
-                    ((item.id, item) for item in items),
-                    ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top),
-                    out / "results.jsonl",
-                    workers=wanted.workers,
-                    progress=context.progress,
-                    description="verifying claims",
-                    total=len(items),
-                )
-            except BudgetSpent as error:
-                stopped = error.message
-        results = read_results(out / "results.jsonl")
-        metrics = measure(
-            items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
+        reader = opened.enter_context(open_verifier(verifier, embedder, settings, limits, spent, notes))
+        kept = {
+            "task": "scv",
+            "file": str(file.resolve()),
+            "verifier": reader.name,
+            **(_model(settings) if verifier == "llm" else {"model": None}),
+            "top": RANKED if published else wanted.top,
+            "index": index.manifest.folder if index else None,
+            **_protocol(wanted),
+        }
+        client = opened.enter_context(ChatClient(settings, notes)) if published else None
+
+        def run(name: str, folder: Path) -> ClaimsResult:
+            keep_options(folder, described := kept | {"scope": name})
+            scope = cast("Scope", SCOPE_NAMES.get(name, name))
+            work = ClaimWork(index, reader, scope, wanted.top, within)
+            if client:
+                work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
+            batch, results, stopped = done_items(context, folder, items, work, wanted.workers, "verifying claims")
+            metrics = measure(
+                items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
+            )
+            write_report(folder, metrics, described)
+            left = sum(item.id not in results for item in items)
+            return ClaimsResult({"all": metrics}, folder, batch, (), {}, len(items), left, stopped)
+
+        if wanted.scope == "each":
+            done = {name: repeated(out / name, wanted.repeat, partial(run, name)) for name in SCOPE_NAMES}
+        else:
+            done = {"all": repeated(out, wanted.repeat, partial(run, wanted.scope))}
+        last, together = done.get("match", done["all"]), done.values()
+        return replace(
+            last,
+            metrics={name: one.measured for name, one in done.items()},
+            spread={name: one.spread["all"] for name, one in done.items() if one.spread},
+            folder=out,
+            batch=summed(one.batch for one in together),
+            claims=sum(one.claims for one in together),
+            open=sum(one.open for one in together),
+            stopped=next((one.stopped for one in together if one.stopped), ""),
+            notes=(*notes, *spent_note(spent)),
         )
-        write_report(out, metrics, kept)
-        notes += spent_note(spent)
-    left = sum(item.id not in results for item in items)
-    return ClaimsResult(metrics, out, batch, len(items), left, stopped, tuple(notes))
 
 
 def make_set(
@@ -246,17 +335,6 @@ def _truth(context: Context, reference: Path, truth_from: Path | None, notes: li
         yield truths
 
 
-def _measured(metrics: Mapping[str, Value], folder: Path, batch: Batch, notes: Sequence[str]) -> BatchResult:
-    result = BatchResult(metrics, folder, batch, tuple(notes))
-    write_text(folder / "metrics.json", metrics_json(metrics) + "\n")
-    return result
-
-
-def metrics_json(metrics: Mapping[str, Value]) -> str:
-    """Metrics as they stand in metrics.json."""
-    return as_json({kind: value.model_dump() for kind, value in metrics.items()}, indent=2)
-
-
 def _graph(context: Context) -> dict[str, str]:
     """The identity of a batch's graph; one whose state nobody knows is taken for another each time."""
     state = context.graph.state() or new_state()
@@ -273,6 +351,11 @@ def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
 def _brain(context: Context) -> dict[str, Any]:
     """Return a batch's record of its brain."""
     return {"brain": context.brain} | (_model(context.settings) if context.brain == "llm" else {})
+
+
+def _protocol(options: BatchOptions) -> dict[str, str]:
+    """Return a batch's record of its protocol, where it is not kgcheck's own."""
+    return {"protocol": options.protocol} if options.published else {}
 
 
 def _model(settings: Settings) -> dict[str, Any]:

@@ -6,20 +6,19 @@ not there and not found (BioKGBench, table 15). A seeded item changes the graph 
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import AliasChoices, Field, ValidationError
 
-from kgcheck.agents.request import Request, parse_request, resolve_request
+from kgcheck.agents.request import Request, TaskType, parse_request, resolve_request
 from kgcheck.bench.kgqa import read_rows
 from kgcheck.bench.overlay_store import Seed
 from kgcheck.errors import InputFormat, KgcheckError, UsageError
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import CheckType, GraphState, Outcome, Ref, TallyMark, Tier, Triple, Value
+from kgcheck.model import CheckType, GraphState, Outcome, Ref, TallyMark, Triple, Value
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.questions.resolver import NameResolver
 
@@ -34,16 +33,6 @@ def label_of(kind: CheckType, outcome: Outcome) -> BenchLabel | None:
         case GraphState.HAS_IT_WRONGLY | GraphState.LACKS_IT:
             return "refute"
     return None
-
-
-class TaskType(StrEnum):
-    """The five types of the benchmark (its tables 14 and 16). The first is decided by literature, in the paper."""
-
-    CURATED = "curated interaction"
-    INTERACTION = "interaction"
-    ATTRIBUTE = "attribute"
-    EXISTENCE = "existence"
-    RELATION = "relation"
 
 
 class Truth(Value):
@@ -109,17 +98,8 @@ def _item(row: Mapping[str, Any], schema: Schema) -> Item:
     key = f"{filled.get('instruction')}|{filled.get('check')}|{filled.get('seed')}"
     filled.setdefault("id", sha256(key.encode()).hexdigest()[:12])
     if "type" not in filled:
-        filled["type"] = _type_of(request_of(Item.model_validate(filled | {"type": TaskType.RELATION}), schema))
+        filled["type"] = request_of(Item.model_validate(filled | {"type": TaskType.RELATION}), schema).task_type
     return Item.model_validate(filled)
-
-
-def _type_of(request: Request) -> TaskType:
-    if request.type:
-        return TaskType(request.type.value)
-    pattern = request.patterns[0]
-    if pattern.symmetric:
-        return TaskType.CURATED if pattern.checks[0].tier is Tier.CURATED else TaskType.INTERACTION
-    return TaskType.RELATION
 
 
 def request_of(item: Item, schema: Schema, store: GraphStore | None = None) -> Request:

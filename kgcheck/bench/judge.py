@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck import clock
+from kgcheck.bench.batches import done_items
 from kgcheck.bench.metrics import bins_of, error_of
-from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+from kgcheck.bench.runner import Batch, keep_options
 from kgcheck.bench.scv import ClaimItem, read_items
 from kgcheck.checks.calibration import Calibration, Cell, pooled
 from kgcheck.context import Context, noting
-from kgcheck.errors import BudgetSpent, InputFormat
+from kgcheck.errors import InputFormat
 from kgcheck.ledger.calibrations import CalibrationTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document, clean
@@ -101,7 +102,7 @@ def measure_judges(
         raise InputFormat(
             f"{file} is no labelled evidence of edges", "each item has head, tail, passages and label: docs/verifier.md"
         )
-    settings, why, batch = context.settings, "", Batch(0, 0, 0)
+    settings = context.settings
     folder, digest = out or settings.home / "batch" / f"judge-{file.stem}", _digest(items)
     spent, started = total_meter(settings, options.total), time.monotonic()
     judging = JudgeOptions(verifiers=options.verifiers)
@@ -117,19 +118,7 @@ def measure_judges(
             )
         identity = {"judge": judges.name, "model": judges.model, "prompt": judges.prompt}
         keep_options(folder, {"task": "judge", "evidence": digest, "profile": context.profile, **identity})
-        try:
-            batch = run_batch(
-                ((item.id, item) for item in items),
-                work,
-                folder / "results.jsonl",
-                workers=options.workers,
-                progress=context.progress,
-                description="judging evidence",
-                total=len(items),
-            )
-        except BudgetSpent as error:
-            why = error.message
-        results = read_results(folder / "results.jsonl")
+        batch, results, why = done_items(context, folder, items, work, options.workers, "judging evidence")
         done = [results[item.id] for item in items if item.id in results]
         failed, named = sum("error" in r for r in done), sorted({by for r in done for by in r.get("by", ())})
         if failed or len(done) < len(items):

@@ -44,15 +44,19 @@ class QuestionScore(Value):
     f1: float = Field(ge=0, le=1)
     exact: bool
     executable: bool
+    tokens: int = 0
+    cost: float | None = None
 
 
 class QuestionMetrics(Value):
-    """Means over questions, in per cent."""
+    """Means over questions, in per cent, and what a model took for all."""
 
     questions: int
     f1: float
     exact_match: float
     executability: float
+    tokens: int = 0
+    cost: float | None = None
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -144,7 +148,7 @@ def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]
             "count": answer.count,
             "holds": answer.holds,
             "because": answer.because,
-            "score": score(question, answer).model_dump(),
+            "score": score(question, answer).model_dump() | {"tokens": answer.tokens, "cost": answer.cost},
         }
 
     return work
@@ -163,4 +167,6 @@ def _mean(scores: Sequence[QuestionScore]) -> QuestionMetrics:
         f1=100 * sum(s.f1 for s in scores) / n,
         exact_match=100 * sum(s.exact for s in scores) / n,
         executability=100 * sum(s.executable for s in scores) / n,
+        tokens=sum(s.tokens for s in scores),
+        cost=sum(costs) if (costs := [s.cost for s in scores if s.cost is not None]) else None,
     )

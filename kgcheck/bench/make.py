@@ -8,17 +8,19 @@ Candidates are sampled before anything is built: a graph of millions of edges ma
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from kgcheck.bench.items import BenchLabel, Item, TaskType, Truth
+from kgcheck.agents.request import TaskType
+from kgcheck.bench.items import BenchLabel, Item, Truth
 from kgcheck.bench.overlay_store import Seed
 from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Ref, Triple, Value
+from kgcheck.plurals import how_many
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.progress import NoProgress, Progress
@@ -133,6 +135,7 @@ def _next(queue: list[ItemDraft], used: set[tuple[str, ...]]) -> ItemDraft | Non
 
 Pair = tuple[str, str]
 S = TypeVar("S", str, Pair)
+T = TypeVar("T")
 
 _TRIES = 200
 """Random pairs that are looked at for those that nobody states."""
@@ -396,3 +399,48 @@ def leaks(items: Sequence[Item]) -> list[str]:
         if total >= 20 and max(labels.values()) > 0.75 * total:
             found.append(f"the wording {word!r} of {kind} gives the label away: {dict(labels)}")
     return found
+
+
+DEV_SHARE = 1 / 11
+"""Share of a set that is its dev part, as in BioKGBench: one item to about ten of the test part."""
+
+
+def dev_and_test(
+    items: Sequence[T], entities: Callable[[T], Iterable[str]], *, share: float = DEV_SHARE, seed: int = 0
+) -> tuple[list[T], list[T]]:
+    """Split items into a dev and a test part, so that no entity that is asked about is in both; answers may recur.
+
+    >>> dev_and_test(["a b", "c", "b d"], str.split, share=0.3)
+    (['c'], ['a b', 'b d'])
+    """
+    joined: dict[str, str] = {}
+
+    def group(name: str) -> str:
+        while joined.setdefault(name, name) != name:
+            name = joined[name]
+        return name
+
+    named = [list(entities(item)) or [f"item {number}"] for number, item in enumerate(items)]
+    for names in named:
+        for name in names[1:]:
+            joined[group(name)] = group(names[0])
+    parts: dict[str, list[int]] = {}
+    for number, names in enumerate(named):
+        parts.setdefault(group(names[0]), []).append(number)
+    order = list(parts.values())
+    random.Random(seed).shuffle(order)  # noqa: S311 - a choice that can be repeated, not a secret
+    wanted, dev = max(round(share * len(items)), 1), set[int]()
+    for part in order:
+        if len(dev) + len(part) <= wanted:
+            dev.update(part)
+    if not dev:
+        raise UsageError(
+            f"no dev part: all groups of items that share an entity have over {how_many(wanted, 'item')}",
+            "make a larger set",
+        )
+    return [i for n, i in enumerate(items) if n in dev], [i for n, i in enumerate(items) if n not in dev]
+
+
+def entities_of(item: Item) -> tuple[str, ...]:
+    """Name the nodes that an item asks about, by their ids."""
+    return item.check[2:3] if item.type in (TaskType.EXISTENCE, TaskType.ATTRIBUTE) else item.check[::2]

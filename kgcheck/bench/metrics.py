@@ -1,6 +1,7 @@
 """Metrics of claim verification (accuracy, F1, calibration, retrieval), with report and plot."""
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,22 +11,69 @@ from pydantic import Field
 from kgcheck.bench.scv import ClaimItem, Gold
 from kgcheck.model import Stance, Value
 from kgcheck.outputs import write_text
+from kgcheck.report.tables import measure_text
 
 S = TypeVar("S")
 M = TypeVar("M")
+V = TypeVar("V", bound=Value)
 
 
 def by_type(
-    results: Sequence[Mapping[str, Any]], read: Callable[[Mapping[str, Any]], S], mean: Callable[[Sequence[S]], M]
+    results: Sequence[Mapping[str, Any]],
+    read: Callable[[Mapping[str, Any]], S],
+    mean: Callable[[Sequence[S]], M],
+    group: Callable[[str], str] | None = None,
 ) -> dict[str, M]:
-    """Metrics over all results (``all``) and by type."""
+    """Metrics over all results (``all``), by type, and by groups of types."""
     kinds: dict[str, list[S]] = {"all": []}
+    groups: dict[str, list[S]] = {}
     for result in results:
-        scored = read(result)
+        scored, kind = read(result), str(result.get("type") or "without a type")
         kinds["all"].append(scored)
-        kinds.setdefault(str(result.get("type") or "without a type"), []).append(scored)
-    return {kind: mean(scores) for kind, scores in kinds.items() if scores}
+        kinds.setdefault(kind, []).append(scored)
+        if group:
+            groups.setdefault(group(kind), []).append(scored)
+    return {kind: mean(scores) for kind, scores in (kinds | groups).items() if scores}
 
+
+Spread = dict[str, float]
+"""Standard deviation of each measure between the runs of a batch."""
+
+
+def averaged(runs: Sequence[V]) -> tuple[V, Spread]:
+    """Average the measures of several runs of a batch; what is no number, such as a table, stays empty.
+
+    >>> averaged([Bin(low=0, count=2, probability=0.5, accuracy=a) for a in (0.5, 1)])[0].accuracy
+    0.75
+    """
+    means: dict[str, Any] = {}
+    spread: Spread = {}
+    for name, value in runs[0]:
+        values = [getattr(run, name) for run in runs]
+        numbers = [v for v in values if isinstance(v, int | float)]
+        if numbers:
+            mean = statistics.mean(numbers)
+            means[name] = mean if any(isinstance(v, float) for v in numbers) else round(mean)
+            spread[name] = statistics.stdev(numbers) if len(numbers) > 1 else 0.0
+        elif value is not None:
+            means[name] = type(value)()
+    return runs[0].model_copy(update=means), spread
+
+
+_SHOWN = {
+    "accuracy": ("accuracy", ".1%"),
+    "accuracy of the most frequent label": ("majority", ".1%"),
+    "macro F1": ("macro_f1", ".3f"),
+    "answers that cannot tell": ("abstention", ".1%"),
+    "right quotes": ("right_quotes", ".1%"),
+    "right quotes, of all with gold evidence": ("right_quotes_of_all", ".1%"),
+    "errors": ("error_rate", ".1%"),
+    "calibration error": ("calibration_error", ".3f"),
+    "nDCG@10": ("ndcg_at_10", ".3f"),
+    "recall@10": ("recall_at_10", ".3f"),
+    "recall@50": ("recall_at_50", ".3f"),
+}
+"""Measures of a report, with their forms."""
 
 CLASSES = tuple(s.value for s in Stance)
 _BINS = 10
@@ -59,10 +107,15 @@ class ClaimMetrics(Value):
     calibration_error: float | None
     calibration: tuple[Bin, ...]
     right_quotes: float | None = Field(description="of the answers that quote, on claims with gold evidence")
+    right_quotes_of_all: float | None = Field(
+        description="of all claims with gold evidence, as BioKGBench counts: an answer that takes no side has none"
+    )
     quoted: int
     ndcg_at_10: float | None
     recall_at_10: float | None
     recall_at_50: float | None
+    tokens: int = Field(default=0, description="of results that say so: those of a published protocol")
+    cost: float | None = None
 
 
 def measure(
@@ -70,12 +123,14 @@ def measure(
 ) -> ClaimMetrics:
     """Measure a batch."""
     done = [(item, results[item.id]) for item in items if item.id in results]
-    errors = sum("error" in r for _, r in done)
-    labelled = [(i.label.value, r.get("answer", "error"), r.get("probability", 0.0)) for i, r in done if i.label]
+    errors = sum(r.get("answer", "error") == "error" for _, r in done)
+    labelled = [(i.label.value, r.get("answer", "error"), r.get("probability")) for i, r in done if i.label]
     confusion = {c: dict.fromkeys((*CLASSES, "error"), 0) for c in CLASSES}
     for label, answer, _ in labelled:
         confusion[label][answer] += 1
-    bins = bins_of([(p, label == answer) for label, answer, p in labelled if answer != "error"])
+    bins = bins_of([(p, label == answer) for label, answer, p in labelled if p is not None])
+    takes_side = {Stance.SUPPORTS.value, Stance.CONTRADICTS.value}
+    with_gold = [r.get("answer") in takes_side and bool(_right_quote(i, r, spans)) for i, r in done if i.gold]
     quotes = [q for i, r in done if (q := _right_quote(i, r, spans)) is not None]
     retrieval = [_retrieval(i, r) for i, r in done if i.documents and r.get("retrieved") is not None]
     total = len(labelled)
@@ -92,10 +147,13 @@ def measure(
         calibration_error=error_of(bins),
         calibration=tuple(bins),
         right_quotes=_share(sum(quotes), len(quotes)),
+        right_quotes_of_all=_share(sum(with_gold), len(with_gold)),
         quoted=len(quotes),
         ndcg_at_10=_mean(r[0] for r in retrieval),
         recall_at_10=_mean(r[1] for r in retrieval),
         recall_at_50=_mean(r[2] for r in retrieval),
+        tokens=sum(r.get("tokens", 0) for _, r in done),
+        cost=sum(costs) if (costs := [r["cost"] for _, r in done if r.get("cost") is not None]) else None,
     )
 
 
@@ -225,24 +283,20 @@ How often an answer of about one probability is right. On the diagonal, a probab
 """
 
 
-def lines(metrics: ClaimMetrics) -> list[tuple[str, str]]:
-    """Name and value of every single measure, in the order of the report."""
+def lines(metrics: ClaimMetrics, spread: Spread | None = None) -> list[tuple[str, str]]:
+    """Name and value of every single measure, in the order of the report, with its spread where there is one."""
+    shown = {title: measure_text(metrics, name, spread, form) for title, (name, form) in _SHOWN.items()}
+    shown["errors"] = f"{metrics.errors:,} ({shown['errors']})"
+    shown["right quotes"] += f" of {metrics.quoted:,}" if metrics.quoted else ""
+    return [("claims", f"{metrics.claims:,}"), ("with a label", f"{metrics.labelled:,}"), *shown.items()]
+
+
+def scope_rows(metrics: Mapping[str, Value], spread: Mapping[str, Spread]) -> list[tuple[str, ...]]:
+    """Rows of BioKGBench's table 13: accuracy, right quotes and errors by scope."""
+    names = ("accuracy", "right_quotes_of_all", "error_rate")
     return [
-        ("claims", f"{metrics.claims:,}"),
-        ("with a label", f"{metrics.labelled:,}"),
-        ("accuracy", _percent(metrics.accuracy)),
-        ("accuracy of the most frequent label", _percent(metrics.majority)),
-        ("macro F1", _number(metrics.macro_f1)),
-        ("answers that cannot tell", _percent(metrics.abstention)),
-        (
-            "right quotes",
-            f"{_percent(metrics.right_quotes)} of {metrics.quoted:,}" if metrics.quoted else "not measured",
-        ),
-        ("errors", f"{metrics.errors:,} ({_percent(metrics.error_rate)})"),
-        ("calibration error", _number(metrics.calibration_error)),
-        ("nDCG@10", _number(metrics.ndcg_at_10)),
-        ("recall@10", _number(metrics.recall_at_10)),
-        ("recall@50", _number(metrics.recall_at_50)),
+        (scope, *(measure_text(measured, name, spread.get(scope), ".1%") for name in names))
+        for scope, measured in metrics.items()
     ]
 
 
@@ -300,11 +354,3 @@ def _plot(metrics: ClaimMetrics) -> str:
         "",
     ]
     return "\n".join(parts)
-
-
-def _percent(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.1%}"
-
-
-def _number(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.3f}"

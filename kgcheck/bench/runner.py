@@ -127,10 +127,11 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
 
 
 def set_aside(folder: Path) -> None:
-    """Let a batch begin anew; its results stay beside it."""
-    if (results := folder / "results.jsonl").exists():
-        results.replace(folder / "results.before.jsonl")
-    (folder / "batch.json").unlink()
+    """Let a batch begin anew, each of its runs; its results stay beside it."""
+    for began in (folder / "batch.json", *folder.glob("run-*/batch.json")):
+        if (results := began.with_name("results.jsonl")).exists():
+            results.replace(began.with_name("results.before.jsonl"))
+        began.unlink(missing_ok=True)
 
 
 def _guarded(work: Callable[[T], Result], item: T) -> Result:

@@ -3,7 +3,7 @@
 import csv
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
 
-Scope = Literal["corpus", "documents", "passages"]
+Scope = Literal["corpus", "partial", "documents", "passages"]
 
 RANKED = 50
 """Documents whose order is kept for the measures of retrieval."""
@@ -226,32 +226,41 @@ def _texts(value: Any) -> list[str]:
 
 
 class ClaimWork:
-    """Verifies items: a function for the batch runner."""
+    """Verifies items: a function for the batch runner. ``within``: the documents that a partial scope searches in."""
 
-    def __init__(self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int) -> None:
+    def __init__(
+        self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int, within: Sequence[str] = ()
+    ) -> None:
         self._index = index
         self._verifier = verifier
         self._scope = scope
         self._top = top
+        self._within = within
 
     def __call__(self, item: ClaimItem) -> dict[str, Any]:
         """The result of an item."""
         started = time.perf_counter()
-        ranked: list[str] | None = None
+        read, ranked = self._read(item)
+        return {**self._judged(item, read), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
+
+    def _judged(self, item: ClaimItem, read: Sequence[Document]) -> dict[str, Any]:
+        return _result(item, verify(item.claim, read, self._verifier))
+
+    def _read(self, item: ClaimItem) -> tuple[Sequence[Document], list[str] | None]:
+        """The documents to read, and all that a search ranked, where there was one."""
         if self._scope == "passages":
-            read: Iterable[Document] = self._given(item)
-        elif self._index is None:
+            return self._given(item), None
+        if self._index is None:
             raise UsageError("this scope needs an index", "name one with --index")
-        elif self._scope == "documents":
+        if self._scope == "documents":
             if not item.documents:
                 raise UsageError(f"the claim {item.id} names no document", "use --scope corpus")
-            read = self._index.documents(item.documents)
-        else:
-            hits = self._index.search(item.claim, limit=RANKED)
-            ranked = [hit.document.id for hit in hits]
-            read = [hit.document for hit in hits[: self._top]]
-        judged = verify(item.claim, read, self._verifier)
-        return {**_result(item, judged), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
+            return self._index.documents(item.documents), None
+        if self._scope == "partial" and not self._within:
+            raise UsageError("no claim of the file names a document", "use --scope corpus")
+        within = self._within if self._scope == "partial" else None
+        hits = self._index.search(item.claim, limit=RANKED, within=within)
+        return [hit.document for hit in hits[: self._top]], [hit.document.id for hit in hits]
 
     def _given(self, item: ClaimItem) -> list[Document]:
         if not item.passages:

@@ -1,7 +1,8 @@
 """``kgcheck batch`` and ``bench``: run questions, checks or claims in bulk; make benchmark sets."""
 
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +12,7 @@ from kgcheck.cli.options import (
     literature_option,
     options_of,
     out_folder_option,
+    part_options,
     table_or_json_option,
     workspace_options,
 )
@@ -22,6 +24,7 @@ from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
     from kgcheck.bench.batches import BatchResult
+    from kgcheck.model import Value
     from kgcheck.workspace import Workspace
 
 
@@ -64,11 +67,10 @@ def batch_kgcheck(workspace: "Workspace", options: ItemOptions, file: Path, out:
 
 
 def _show(done: "BatchResult", format_: str) -> None:
-    from kgcheck.bench.batches import metrics_json
     from kgcheck.report.tables import metrics_table
 
     note(*done.notes)
-    show(format_, metrics_json(done.metrics), metrics_table(done.metrics))
+    show(format_, done.json, metrics_table(done.metrics, done.spread))
     note(f"{done.batch.done} done now, {done.batch.before} before; results: {done.results}")
     if done.batch.failed:
         note(f"{done.batch.failed} ended with an error; run the same command to try them again")
@@ -96,23 +98,47 @@ def batch_scv(
     spent: the same command goes on with them.
     """
     from kgcheck.bench.batches import verify_claims
-    from kgcheck.bench.metrics import lines
+    from kgcheck.bench.metrics import lines, scope_rows
     from kgcheck.report.safe_console import RowTable
 
     done = verify_claims(workspace, file, out, options, recipe=recipe)
-    show(format_, done.metrics.model_dump_json(indent=2), RowTable(("measure", "value"), lines(done.metrics)))
+    table = RowTable(("measure", "value"), lines(done.measured, done.spread.get("all")))
+    if len(done.metrics) > 1:
+        table = RowTable(("scope", "accuracy", "right quotes", "error"), scope_rows(done.metrics, done.spread))
+    show(format_, done.json, table)
     note(*done.notes)
     batch = done.batch
     went = f"{batch.done} done now, {batch.before} before, {batch.failed} with an error"
     if done.stopped:
         went = f"{done.stopped}; {done.open} of {done.claims} claims are open: run the same command again to go on"
     note(f"{went}; report: {done.report}")
-    click.get_current_context().exit(EXIT_INCOMPLETE if done.metrics.errors or done.stopped else 0)
+    click.get_current_context().exit(EXIT_INCOMPLETE if batch.failed or done.stopped else 0)
 
 
 @click.group("bench")
 def bench() -> None:
     """Make benchmark sets, and measure judges of papers."""
+
+
+_DEV = click.option(
+    "--dev",
+    type=FilePath(dir_okay=False),
+    help="Write about one item of eleven here; no node that is asked about is in both files.",
+)
+
+
+def _write_set(
+    items: "Sequence[Value]", entities: "Callable[[Any], Iterable[str]]", out: Path, dev: Path | None, seed: int
+) -> None:
+    """Write a set as JSON lines, in two parts where a file for the dev part is named."""
+    from kgcheck.bench.make import dev_and_test
+
+    files = {out: items}
+    if dev:
+        files = dict(zip((dev, out), dev_and_test(items, entities, seed=seed), strict=True))
+    for path, part in files.items():
+        write_text(path, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in part))
+        note(f"{how_many(len(part), 'item')}: {path}")
 
 
 @bench.command("make")
@@ -135,16 +161,39 @@ def bench() -> None:
 @click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 @click.option("--per-type", type=click.IntRange(min=2), default=90, show_default=True, help="Items of each task type.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
-def bench_make(workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int) -> None:
+@_DEV
+def bench_make(
+    workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int, dev: Path | None
+) -> None:
     """Make a KGCheck set over a graph: real disagreements and seeded errors, balanced, leakage-checked."""
     from kgcheck.bench.batches import make_set
+    from kgcheck.bench.make import entities_of
 
     made, notes = make_set(workspace, truth_from, per_type=per_type, seed=seed)
     note(*notes)
-    write_text(out, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in made.items))
+    _write_set(made.items, entities_of, out, dev, seed)
     for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
-    note(f"{how_many(len(made.items), 'item')}: {out}")
+
+
+@bench.command("claims")
+@click.argument("files", nargs=-1, required=True, type=FilePath())
+@workspace_options(literature=index_option())
+@click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
+@_DEV
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice of the dev part.")
+def bench_claims(workspace: "Workspace", files: tuple[Path, ...], out: Path, dev: Path | None, seed: int) -> None:
+    """Join the labelled claims of FILES over one index into a set in BioKGBench's form, for kgcheck batch scv.
+
+    Questions that yes or no answers become the claims that a yes affirms, where their verb is plain; others are left
+    out, as are claims whose papers are not in the index. With --dev, no paper is in both parts.
+    """
+    from kgcheck.bench.claim_sets import join_claims
+
+    notes: list[str] = []
+    made, left_out = join_claims(files, workspace.index(notes))
+    note(*notes, *(f"{how_many(count, 'item')} left out: {why}" for why, count in left_out.items()))
+    _write_set(made, lambda claim: claim.evidence, out, dev, seed)
 
 
 @bench.command("judge")
@@ -182,3 +231,37 @@ def bench_judge(
         f"{made.judge} ({made.model}): {made.found:,} of {made.labelled:,} statements and denials found, of "
         f"{how_many(made.items, 'item')}{error}; kept in {workspace.ledger}"
     )
+
+
+@bench.command("models")
+@click.argument("file", type=FilePath(dir_okay=False))
+@part_options("store", "reference", "profile", literature=index_option(required=False))
+@click.option("--out", type=FilePath(file_okay=False), required=True, help="Folder for the results of every model.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Items at the same time.")
+@table_or_json_option()
+def bench_models(parts: dict[str, Any], file: Path, out: Path, workers: int, format_: str) -> None:
+    """Run the sets of FILE by each of its models, several times, and print the tables of BioKGBench's paper.
+
+    FILE is TOML: runs, [sets] with kgqa, scv and kgcheck, and [[models]] with name, group, model, base_url, key (the
+    variable that holds it) and prices; without a model, kgcheck's own rules. Its form is in docs/howto_batches.md.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    from kgcheck.bench.models import paper_tables, run_models
+    from kgcheck.cli.options import open_workspace
+    from kgcheck.report.safe_console import RowTable
+
+    made = run_models(file, lambda **more: open_workspace(parts | more), out, workers)
+    notes = dict.fromkeys(text for done in made.values() for result in done.values() for text in result.notes)
+    tables = paper_tables(made)
+    note(*notes)
+    shown = [
+        part
+        for title, columns, rows in tables
+        for part in (Text(title, "bold"), RowTable(columns, rows, keys=columns[:2]), Text())
+    ]
+    show(format_, [dict(zip(("title", "columns", "rows"), table, strict=True)) for table in tables], Group(*shown))
+    if any(result.batch.failed for done in made.values() for result in done.values()):
+        note("some items ended with an error; run the same command to try them again")
+        click.get_current_context().exit(EXIT_INCOMPLETE)

@@ -55,20 +55,30 @@ def answer_table(answer: "Answer", limit: int) -> RenderableType:
     return RowTable(("id", "name", "path"), rows, keys=("id",))
 
 
-def metrics_table(metrics: Mapping[str, Value]) -> RenderableType:
-    """Metrics by type: one row a type, one column a metric."""
+def metrics_table(
+    metrics: Mapping[str, Value], spread: Mapping[str, Mapping[str, float]] | None = None
+) -> RenderableType:
+    """Metrics by type: one row a type, one column a metric, with its spread over the runs where there are several."""
     names = tuple(type(next(iter(metrics.values()))).model_fields)
     rows = [
-        (
-            kind,
-            *(
-                "-" if c is None else f"{c:.1f}" if isinstance(c, float) else f"{c:,}"
-                for c in row.model_dump().values()
-            ),
-        )
+        (kind, *(measure_text(row, name, (spread or {}).get(kind), missing="") for name in names))
         for kind, row in metrics.items()
     ]
     return RowTable(("type", *names), rows, keys=("type",), numbers=names)
+
+
+def measure_text(
+    metrics: Value,
+    name: str,
+    spread: Mapping[str, float] | None = None,
+    form: str = ".1f",
+    missing: str = "not measured",
+) -> str:
+    """A measure as it is shown, with its standard deviation over the runs of a batch where there are several."""
+    value = getattr(metrics, name)
+    if value is None or isinstance(value, int):
+        return missing if value is None else f"{value:,}"
+    return f"{value:{form}}" + (f" ± {spread[name]:{form}}" if spread and name in spread else "")
 
 
 def fetched_table(files: "Sequence[Fetched]") -> RenderableType:

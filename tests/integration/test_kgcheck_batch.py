@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from kgcheck.bench.items import Item, TaskType, Truth, read_items, request_of
+from kgcheck.agents.request import TaskType
+from kgcheck.bench.items import Item, Truth, read_items, request_of
 from kgcheck.bench.kgcheck import Checker, metrics
 from kgcheck.bench.make import BenchMaker, leaks
 from kgcheck.bench.overlay_store import Seed, seeded

@@ -152,18 +152,20 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         run_batch(items(1), double, tmp_path / "file" / "results.jsonl")
 
 
-def test_a_batch_of_a_graph_that_has_changed_begins_anew_and_keeps_its_results(tmp_path: Path) -> None:
-    keep_options(tmp_path, {"store": "s", "graph": "one"})
-    run_batch(items(1), double, tmp_path / "results.jsonl")
-    before = (tmp_path / "results.jsonl").read_bytes()
+@pytest.mark.parametrize("run", [".", "run-2"])
+def test_a_batch_of_a_graph_that_has_changed_begins_anew_and_keeps_its_results(tmp_path: Path, run: str) -> None:
+    folder = tmp_path / run
+    keep_options(folder, {"store": "s", "graph": "one"})
+    run_batch(items(1), double, folder / "results.jsonl")
+    before = (folder / "results.jsonl").read_bytes()
 
     with pytest.raises(ChangedMeanwhile, match="the graph has changed since the batch in"):
-        keep_options(tmp_path, {"store": "s", "graph": "two"})
+        keep_options(folder, {"store": "s", "graph": "two"})
     set_aside(tmp_path)
-    keep_options(tmp_path, {"store": "s", "graph": "two"})
+    keep_options(folder, {"store": "s", "graph": "two"})
 
-    assert (tmp_path / "results.before.jsonl").read_bytes() == before
-    assert run_batch(items(1), double, tmp_path / "results.jsonl").before == 0
+    assert (folder / "results.before.jsonl").read_bytes() == before
+    assert run_batch(items(1), double, folder / "results.jsonl").before == 0
 
 
 def test_a_batch_goes_on_as_it_began(tmp_path: Path) -> None:

@@ -85,7 +85,10 @@ _FORMS: dict[Stage, type[_PlainHandOver]] = {
 
 
 class LlmBrain:
-    """Asks a model for the next step. One brain serves one check."""
+    """Asks a model for the next step. One brain serves one check.
+
+    With `published`, every agent is shown a demonstration of its part in a task of the same type, as in BioKGBench.
+    """
 
     def __init__(
         self,
@@ -95,9 +98,11 @@ class LlmBrain:
         *,
         total: Meter | None = None,
         one_call: bool = False,
+        published: bool = False,
     ) -> None:
         self._client = client
         self._one_call = one_call
+        self._published = published
         self.meter = Meter(limits or Limits(), client.prices, total)
         self._on_text = on_text
         self._memory: dict[AgentRole, list[Message]] = {}
@@ -159,7 +164,10 @@ class LlmBrain:
         self, stage: Stage, role: AgentRole, request: Request, task: CheckTask | None, seen: TeamResults
     ) -> list[Message]:
         """The conversation of a role with what has happened since."""
-        memory = self._memory.setdefault(role, [{"role": "system", "content": _prompt(role, self._client.small)}])
+        if role not in self._memory:
+            shown = f"\n\n{_demonstration(role, request)}" if self._published else ""
+            self._memory[role] = [{"role": "system", "content": _prompt(role, self._client.small) + shown}]
+        memory = self._memory[role]
         waiting = self._waiting.get(role)
         same = self._stage.get(role) is stage
         made = waiting and (memory[-1]["role"] == "tool" or "tool_calls" in memory[-1])
@@ -264,6 +272,14 @@ def _prompt(role: AgentRole, small: bool) -> str:
     if small:
         return (folder / "small" / f"{_PROMPTS[role]}.md").read_text(encoding="utf-8")
     return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in ("common", _PROMPTS[role]))
+
+
+def _demonstration(role: AgentRole, request: Request) -> str:
+    """The part of an agent in the demonstration of a type of task."""
+    folder = files("kgcheck.agents") / "prompts" / "published"
+    text = (folder / f"{request.task_type.replace(' ', '_')}.md").read_text(encoding="utf-8")
+    parts = dict(part.split("\n", 1) for part in text.split("## ")[1:])
+    return f"An example of your part, with made-up ids:\n{parts[role.value].strip()}"
 
 
 def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> str:
