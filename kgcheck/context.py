@@ -418,8 +418,12 @@ class Context(Closing):
         *,
         total: "Meter | None" = None,
         one_call: bool = False,
+        leads: bool = False,
     ) -> "Iterator[Callable[[GraphStore], Brain]]":
-        """A function that makes a brain for one check over a store; on_text gets what a model says as it says it."""
+        """A function that makes a brain for one check over a store; on_text gets what a model says as it says it.
+
+        With ``leads`` a model plans and concludes, too.
+        """
         if self.brain == "rules":
             from kgcheck.agents.brains.rules import RulesBrain
 
@@ -429,7 +433,7 @@ class Context(Closing):
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(self.settings, notes) as client:
-            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call)
+            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call, leads=leads)
 
     def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
         """A thing of that name, opened once and closed with the rest."""

@@ -117,7 +117,7 @@ def check_items(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
-        context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True) as brain,
+        context.brain_maker(Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, leads=True) as brain,
         context.judging_reader(notes, judging, context.literature, Limits.of(wanted, ITEM_SECONDS)) as reader,
     ):
         if reader:
