@@ -327,7 +327,7 @@ def test_what_a_spent_budget_leaves_open_is_no_silence(index: Path) -> None:
 def test_a_model_of_inference_is_a_judge_of_its_own(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inference = pytest.importorskip("tests.support.inference", reason="the extra literature is not installed")
+    inference = pytest.importorskip("tests.support.inference", reason="the extra papers is not installed")
     monkeypatch.setenv("KGCHECK_INFERENCE", str(inference.model_folder(tmp_path / "tiny")))
     rows = labelled(tmp_path / "agreed.jsonl", 60, 60).read_text(encoding="utf-8")
     file = tmp_path / "agreed.jsonl"
