@@ -9,7 +9,7 @@ from importlib import resources
 from itertools import combinations
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
@@ -95,8 +95,10 @@ class StoreEntry(Value):
 class ReferenceEntry(Value):
     """A reference snapshot."""
 
-    snapshot: Place = Field(description="the DuckDB file, made by kgcheck reference build or by a refresh job")
-    files: str | None = Field(default=None, description="folder with the files of the providers, for a refresh job")
+    snapshot: Place = Field(description="the DuckDB file, made by kgcheck reference build or by a job")
+    files: str | None = Field(
+        default=None, description="folder with the files of the providers, for a job that refreshes or builds"
+    )
     releases: dict[str, str] = Field(default={}, description="release by source, for files that do not state it")
 
 
@@ -228,6 +230,10 @@ class AuditJob(Checking):
 
     kind: Literal["audit"]
     load: Place | None = Field(default=None, description="import directory that is loaded into the store first")
+    build: bool = Field(
+        default=False,
+        description="build that directory, and the snapshot, from the files of the reference, where these are there",
+    )
     papers: int | None = Field(
         default=None,
         gt=0,
@@ -324,7 +330,7 @@ _SECRET_KEY = re.compile(
 )
 
 _OUTPUT = re.compile(
-    r"ledger|stores\..+\.place|references\..+\.(snapshot|files)|jobs\..+\.(quarantine|out|reports\.\[\d+\]\.path)"
+    r"ledger|stores\..+\.place|references\..+\.(snapshot|files)|jobs\..+\.(load|quarantine|out|reports\.\[\d+\]\.path)"
 )
 """Keys of what jobs write to."""
 
@@ -438,8 +444,8 @@ class Project:
         patterns += [report.path for report in job.reports] if isinstance(job, Checking) else []
         if loads(job) and (store := self.store_entry(job)):
             patterns.append(store.place)
-        if isinstance(job, RefreshJob) and (reference := self.reference_of(job)):
-            patterns += [reference.snapshot, reference.files]
+        if makes_reference(job) and (reference := self.reference_of(job)):
+            patterns += [reference.snapshot, reference.files if isinstance(job, RefreshJob) else job.load]
         for pattern in filter(None, patterns):
             self.output(pattern)
 
@@ -466,6 +472,11 @@ class Project:
 def loads(job: AnyJob) -> bool:
     """Tell whether a job writes to its store."""
     return isinstance(job, LoadJob) or (isinstance(job, AuditJob) and job.load is not None)
+
+
+def makes_reference(job: AnyJob) -> TypeGuard[RefreshJob | AuditJob]:
+    """Tell whether a job may make its reference anew."""
+    return isinstance(job, RefreshJob) or (isinstance(job, AuditJob) and job.build)
 
 
 def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> E | None:
@@ -533,11 +544,14 @@ def _unfit(project: Project, *, schedules: bool) -> list[Mistake]:
         if isinstance(job, AuditJob) and job.papers and not project.literature_of(job):
             lacking = "papers are gathered into an index: name it with literature"
             mistakes.append(Mistake(where=f"jobs.{name}.papers", what=lacking))
-        if isinstance(job, RefreshJob):
+        if makes_reference(job):
             reference = project.reference_of(job)
             if reference is None or not reference.files:
-                lacking = "a refresh needs a reference with files, the folder of what the providers publish"
+                what = "a refresh" if isinstance(job, RefreshJob) else "build"
+                lacking = f"{what} needs a reference with files, the folder of what the providers publish"
                 mistakes.append(Mistake(where=f"jobs.{name}", what=lacking))
+            if isinstance(job, AuditJob) and job.load is None:
+                mistakes.append(Mistake(where=f"jobs.{name}.build", what="name the directory to build with load"))
     return mistakes or (_collisions(project) if schedules else [])
 
 
@@ -574,7 +588,7 @@ def _shared(project: Project, one: str, other: str) -> str | None:
     references = [project.reference_of(job) if isinstance(job, Referring) else None for job in jobs]
     if any(map(loads, jobs)) and stores[0] == stores[1]:
         return "store"
-    if any(isinstance(job, RefreshJob) for job in jobs) and references[0] and references[0] == references[1]:
+    if any(map(makes_reference, jobs)) and references[0] and references[0] == references[1]:
         return "reference"
     return "" if stores[0] == stores[1] else None
 

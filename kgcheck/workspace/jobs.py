@@ -50,6 +50,7 @@ from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.ledger.work import Lease, WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.loading.manifest import made_by_build
 from kgcheck.model import Outcome, TallyMark
 from kgcheck.options import AuditOptions, GroundLimits, LoadOptions, TextOptions
 from kgcheck.outputs import write_text
@@ -203,6 +204,8 @@ class JobWorker:
     def _load_and_audit(self, job: AuditJob) -> JobWork:
         """Load the graph, gather papers on it, audit it and let the team decide, as far as the job names each."""
         before = []
+        if job.build and (built := self._build_import(job)):
+            before.append(built)
         if job.load is not None:
             loaded = self._loaded(job.load, None, {})
             before.append(replace(loaded, message=f"loaded {loaded.message}"))
@@ -211,6 +214,23 @@ class JobWorker:
         done = self._audit(job)
         notes = tuple(note for one in before for note in (one.message, *one.notes))
         return replace(done, severity=worst(one.severity for one in (*before, done)), notes=(*notes, *done.notes))
+
+    def _build_import(self, job: AuditJob) -> JobWork | None:
+        """Build the snapshot, and from it the directory to load, once a run; None without the providers' files."""
+        reference, out = self._project.reference_of(job), Path(self._project.place(job.load or ""))
+        if reference is None or reference.files is None or not Path(reference.files).is_dir():
+            return None
+        if any(out.glob("[!.]*")) and not made_by_build(out):
+            return JobWork(Severity.OK, f"{out} was not built by kgcheck: it is loaded as it is")
+        _, noted = open_since(self._runs, self._lease.work)
+        if not (text := noted.get("built")):
+            with self._open(reference.snapshot) as workspace:
+                workspace.build_reference(reference.files, releases=reference.releases)
+                built = workspace.build_import(out)
+            text = f"built {how_many(built.nodes, 'node')}, {how_many(built.edges, 'edge')} from {reference.files}"
+            # Written down first: a run that goes on from here finds the graph that its audit began with.
+            self._lease.note(result={"built": text})
+        return JobWork(Severity.OK, text)
 
     def _gather(self, job: AuditJob, limit: int) -> JobWork:
         """Gather papers on the graph; where a service is away, those that are there do."""
