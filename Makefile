@@ -16,7 +16,7 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo setup-models setup-load setup-train demo docs test test-random test-slow test-nightly lint format neo4j lock sbom bench clean
+.PHONY: help setup setup-demo setup-models setup-load setup-train demo up docs test test-random test-slow test-nightly lint format neo4j lock sbom bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ docs: ## Build the documentation as a site of plain files, build/docs/index.html
 
 demo: setup-demo ## Load, audit and report a small graph of real facts
 	$(BIN)/kgcheck demo
+
+up: ## Start Neo4j with the demo's graph, and the service over it, in containers; print the page's address
+	@$(PYTHON) requirements/up.py
 
 test: setup ## Run the tests, all but the slow ones; with ARGS=--cov measure their coverage, too
 	$(PYTEST) $(SPREAD) -m "not slow" --timeout 600 $(ARGS)

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document, clean
+from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import Verifier
 from kgcheck.model import Stance

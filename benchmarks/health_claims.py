@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from kgcheck.bench.metrics import measure
 from kgcheck.bench.scv import ClaimItem
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.formats import choose_recipe, read_documents
 from kgcheck.literature.inference import InferenceReader
 from kgcheck.literature.trained_verifier import TrainedVerifier

@@ -1,6 +1,6 @@
 """Measures the literature index and prints a Markdown table: ``python -m benchmarks.literature``.
 
-Needs the extra `literature` and the SciFact files; what the train claims cite is what is searched for.
+Needs the extra `papers` and the SciFact files; what the train claims cite is what is searched for.
 """
 
 import argparse
@@ -18,10 +18,9 @@ import numpy as np
 
 from kgcheck.bench.metrics import ndcg
 from kgcheck.bench.scv import read_items
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import Vectors
+from kgcheck.literature.embed import SentenceModel, Vectors
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.profile.corpus_files import corpus_recipe

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.embed import WORDS_ALONE, Embedder, Vectors, open_model
+from kgcheck.literature.embed import Embedder, Vectors, open_model
 from kgcheck.literature.topics import TopicGathering, gather_topic
+from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support.loopback import Loopback

@@ -2,7 +2,7 @@
 
 Reads SciFact as benchmarks.train_verifier does; the counted features of each claim are weighed by models that did not
 see it. Writes ``inference_head.json`` into the folder of the model: numbers alone, for this model alone. Needs the
-extra `literature`, `make setup-train` and ../shared/data; on one thread it takes a quarter of an hour and more.
+extra `papers`, `make setup-train` and ../shared/data; on one thread it takes a quarter of an hour and more.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import train_verifier as training
-from kgcheck.literature.bert import SentenceModel
+from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.inference import BESIDE, INFERRED, InferenceHead, InferenceModel, inferred, to_infer
 from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.trained_verifier import Linear, softmax

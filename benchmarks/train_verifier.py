@@ -1,7 +1,7 @@
 """Trains the verifier and measures it: ``python -m benchmarks.train_verifier``.
 
 Reads the train sets of SciFact and PubMedQA; writes ``corpus/verifier/weights.json``, which holds numbers alone, and
-prints the scores in cross-validation by claim. Needs the extra `literature` and `make setup-train`.
+prints the scores in cross-validation by claim. Needs the extra `papers` and `make setup-train`.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.denials import denied, reversed_way
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Seen, claim_features, look, needs_vectors, passage_features, rows_of
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical

@@ -431,11 +431,13 @@ class Context(Closing):
         *,
         total: "Meter | None" = None,
         one_call: bool = False,
+        leads: bool = False,
         published: bool = False,
     ) -> "Iterator[Callable[[GraphStore], Brain]]":
         """A function that makes a brain for one check over a store; on_text gets what a model says as it says it.
 
-        With `published` a model is shown a demonstration of the type of its task, as the published agents are.
+        With ``leads`` a model plans and concludes, too; with ``published`` it is shown a demonstration of the type of
+        its task, as the published agents are.
         """
         if self.brain == "rules":
             if published:
@@ -448,7 +450,9 @@ class Context(Closing):
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(self.settings, notes) as client:
-            yield lambda store: LlmBrain(client, limits, on_text, total=total, one_call=one_call, published=published)
+            yield lambda store: LlmBrain(
+                client, limits, on_text, total=total, one_call=one_call, leads=leads, published=published
+            )
 
     def open_once(self, name: str, opening: Callable[[], AbstractContextManager[T]]) -> T:
         """A thing of that name, opened once and closed with the rest."""

@@ -298,12 +298,11 @@ class MissingExtra(KgcheckError):
     Args:
         what: What was asked for.
         extra: The extra of kgcheck that brings it.
-        alone: A package to install beside it, without what that depends on.
+        then: What is to be done beside it, as the rest of a command.
     """
 
-    def __init__(self, feature: str, extra: str, alone: str = "") -> None:
-        command = f"pip install 'kgcheck[{extra}]'" + (f" && pip install --no-deps {alone}" if alone else "")
-        super().__init__(f"{feature} needs the extra '{extra}'", command)
+    def __init__(self, feature: str, extra: str, then: str = "") -> None:
+        super().__init__(f"{feature} needs the extra '{extra}'", f"pip install 'kgcheck[{extra}]'{then}")
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -279,6 +279,11 @@ class OutsideCheckLimits(CheckLimits):
 class CheckOptions(CheckLimits, Spending):
     """Options of one check, also by a language model."""
 
+    leader: StrictBool = Field(
+        default=False,
+        description="let a model plan and conclude, too: two calls more, and its conclusion stands beside the verdict",
+    )
+
 
 class WorkerOptions(Spending):
     """Options of work on many items."""

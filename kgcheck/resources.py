@@ -1,6 +1,7 @@
 """Find the data folders shipped with kgcheck, in a checkout and in an installed wheel alike.
 
-The data folders are `cypher`, `loaders` and `corpus`; of `docs`, a wheel has the page of reasons.
+The data folders are `cypher`, `loaders` and `corpus`; of `docs`, a wheel has the page of reasons, and of `requirements`
+the pins of the packaged model's weights.
 """
 
 from pathlib import Path

@@ -13,12 +13,12 @@ COMPILE = [
     *("--quiet", "--no-strip-extras", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--no-header", "--no-emit-index-url"),
 ]
-SERVICE = ["fast", "jobs", "literature", "mcp", "pdf", "postgres", "service", "telemetry"]
-TESTED = [*SERVICE, "grounding", "llm", "pandas", "protocols", "py2neo", "rdf"]
+SERVICE = ["fast", "jobs", "llm", "mcp", "papers", "pdf", "postgres", "service", "telemetry"]
+TESTED = [*SERVICE, "grounding", "pandas", "protocols", "py2neo", "rdf"]
 # Name: the extras of kgcheck (none: without kgcheck), the groups, the file whose pins hold here, too.
 FILES: dict[str, tuple[list[str] | None, list[str], str]] = {
     "run": ([], [], ""),
-    "demo": (["literature"], ["build"], "run"),
+    "demo": (["papers"], ["build"], "run"),
     "dev": (sorted(TESTED), ["dev"], "demo"),
     "service": (SERVICE, [], "dev"),
     "docs": (None, ["docs"], "dev"),

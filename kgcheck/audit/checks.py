@@ -105,7 +105,7 @@ def check(
         noting() as notes,
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, dates) as source,
-        context.brain_maker(Limits.of(wanted, wanted.seconds), on_text, notes) as make_brain,
+        context.brain_maker(Limits.of(wanted, wanted.seconds), on_text, notes, leads=wanted.leader) as make_brain,
         context.judging_reader(notes, wanted, context.literature, Limits.of(wanted, wanted.seconds), spent) as reader,
         Ledger(context.ledger) if keep else nullcontext() as ledger,
     ):
@@ -152,6 +152,7 @@ def check(
 def _model_note(checked: TeamConclusion, events: Sequence[Event]) -> str:
     tokens, costs = sum(e.tokens for e in events), [e.cost for e in events if e.cost is not None]
     text = f"{tokens:,} tokens{f', {sum(costs):.4f} in money' if costs else ''}"
-    if checked.differs and checked.concluded:
-        text += f"; the model concluded {checked.concluded.value}, the evidence says {checked.verdict.outcome.value}"
+    if checked.concluded:
+        beside = f"the evidence says {checked.verdict.outcome.value}" if checked.differs else "as the evidence says"
+        text += f"; the model concluded {checked.concluded.value}, {beside}"
     return text

@@ -14,6 +14,9 @@ from kgcheck.reference.snapshot import Snapshot, SourceRelease
 SINCE, KGCHECK, PROFILE, GRAPH, REFERENCE = "since", "kgcheck", "profile", "graph", "reference"
 """Keys of Run.made_with: the earlier run whose graph was read again, and what names the inputs."""
 
+BUILT_FROM = "built_from"
+"""Key of Run.made_with where the graph was built from files of the reference: their sources."""
+
 
 def describe_inputs(store: GraphStore, snapshot: Path | None, releases: Iterable[SourceRelease]) -> dict[str, str]:
     """Name what a run is made with, for Run.made_with."""

@@ -1,5 +1,6 @@
 """Audit: run or resume the audit of a store, unit by unit into the ledger, with pinned releases."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,7 +11,7 @@ import duckdb
 from kgcheck import clock
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
+from kgcheck.audit.inputs import BUILT_FROM, GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.worker import Worker
@@ -27,7 +28,7 @@ from kgcheck.ledger.place import folder_beside
 from kgcheck.ledger.run import CHANGED, COULD_NOT_LOOK
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import built_from, graph_dates
-from kgcheck.model import CheckType
+from kgcheck.model import CheckType, Outcome
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
@@ -88,8 +89,7 @@ class Audit:
         warnings = _warnings(self._snapshot, used, live=options.live) if self._store.schema.sources else ()
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
-            same = f"the graph was built from the same files of {', '.join(circular)}"
-            warnings = (*warnings, f"{same}: what they support is so by construction; another release can tell more")
+            made |= {BUILT_FROM: ", ".join(circular)}
         if since and (why := explain_change(since, made)):
             warnings = (*warnings, f"the graph was read anew: {why}")
         elif since:
@@ -179,7 +179,7 @@ class Audit:
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
-            run = self._noted(self._whole(run))
+            run = self._noted(self._circular(self._whole(run)))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         is_blind = COULD_NOT_LOOK in run.team or self._ledger.unlooked(run)
         return run if is_blind else self._ledger.finish(run)
@@ -218,6 +218,20 @@ class Audit:
         warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
         made = run.made_with | {GRAPH: "", CHANGED: "yes"}
         return run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
+
+    def _circular(self, run: Run) -> Run:
+        """The run, with a warning that counts what no other files bear out than those the graph was built from."""
+        if not (built := run.made_with.get(BUILT_FROM)):
+            return run
+        same, counts = f"the graph was built from the same files of {built}: ", Counter[bool]()
+        for tally in self._ledger.tallies(run):
+            if tally.outcome is Outcome.SUPPORTED:
+                counts[bool(tally.sources) and set(tally.sources) <= set(built.split(", "))] += tally.count
+        warning = (
+            f"{same}{counts[True]:,} of {counts.total():,} supported are so by construction, as no other source spoke;"
+            " another release can tell more"
+        )
+        return run.model_copy(update={"warnings": (*(w for w in run.warnings if not w.startswith(same)), warning)})
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""

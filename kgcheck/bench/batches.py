@@ -193,7 +193,7 @@ def check_items(
         context.open_live(wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
         context.brain_maker(
-            Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, published=wanted.published
+            Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, leads=True, published=wanted.published
         ) as brain,
         context.judging_reader(notes, judging, context.literature, Limits.of(wanted, ITEM_SECONDS)) as reader,
     ):

@@ -265,3 +265,21 @@ def bench_models(parts: dict[str, Any], file: Path, out: Path, workers: int, for
     if any(result.batch.failed for done in made.values() for result in done.values()):
         note("some items ended with an error; run the same command to try them again")
         click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+@bench.command("judges")
+@workspace_options("ledger", progress=False)
+@table_or_json_option()
+def bench_judges(workspace: "Workspace", format_: str) -> None:
+    """List the calibrations of judges of papers: that which comes with kgcheck, and those that the ledger keeps.
+
+    Each row is a stance and relation, with the trust from which the judge decides there.
+    """
+    from kgcheck.bench.judge import rows_of
+    from kgcheck.report.tables import rows_table
+
+    notes: list[str] = []
+    made = workspace.calibrations(notes)
+    note(*notes)
+    rows = [{"judge": c.judge, "model": c.model, "evidence": c.evidence, **row} for c in made for row in rows_of(c)]
+    show(format_, [c.model_dump(mode="json") for c in made], rows_table(rows, tuple(rows[0])))

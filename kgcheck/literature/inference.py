@@ -17,9 +17,9 @@ import numpy as np
 from kgcheck.errors import LET_READ, ConfigurationError, InputError, MissingExtra
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.bert import import_openvino
-from kgcheck.literature.embed import EXTRA
 from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.trained_verifier import Linear, read_weights, softmax
+from kgcheck.literature.weights import EXTRA
 from kgcheck.model import Value
 
 MODEL_FILES = ("model.onnx", "openvino_model.xml")

@@ -16,10 +16,11 @@ from kgcheck.errors import IndexFault, UnknownName
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import PACKAGED, WORDS_ALONE, Embedder, Vectors, lacking, model_path, open_model, unpacked
+from kgcheck.literature.embed import Embedder, Vectors, open_model
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.manifest import DOCUMENTS, PAPERS, SECTIONS_OF, Manifest, read_manifest
-from kgcheck.literature.store import DocumentStore
+from kgcheck.literature.store import DocumentStore, unpacked
+from kgcheck.literature.weights import PACKAGED, WORDS_ALONE, lacking, model_path
 
 COSINE_WEIGHT = 0.65
 """The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""

@@ -1,8 +1,7 @@
 """Run the jobs of kgcheck.toml: load, refresh, audit, batch, ground and protocols."""
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -32,33 +31,21 @@ from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import (
     ChangedMeanwhile,
     InputError,
-    InputMissing,
     KgcheckError,
     LedgerError,
     SourceError,
     SourceUnreachable,
-    UnknownName,
     UsageError,
 )
-from kgcheck.grounding.ground import FAILING, Grounded, not_looked_notes, open_grounder
-from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.grounding.remarks import LIMITED, Remarked, SentenceState
-from kgcheck.grounding.rendering import place_of, rendered
-from kgcheck.grounding.revising import text_digest
-from kgcheck.inputs import refuse_outside
 from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.place import LedgerPlace, ledger_place
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.ledger.work import Lease, WorkItem, WorkState, WorkTable, this_worker
+from kgcheck.loading.manifest import made_by_build
 from kgcheck.model import Outcome, TallyMark
-from kgcheck.options import AuditOptions, GroundLimits, LoadOptions, TextOptions
-from kgcheck.outputs import write_text
+from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress
-from kgcheck.protocols.checking.check import CheckedProtocol
-from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
-from kgcheck.protocols.protocol import read_protocol
-from kgcheck.protocols.rendering import rendered_checks
 from kgcheck.providers.http import Http
 from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
@@ -203,6 +190,8 @@ class JobWorker:
     def _load_and_audit(self, job: AuditJob) -> JobWork:
         """Load the graph, gather papers on it, audit it and let the team decide, as far as the job names each."""
         before = []
+        if job.build and (built := self._build_import(job)):
+            before.append(built)
         if job.load is not None:
             loaded = self._loaded(job.load, None, {})
             before.append(replace(loaded, message=f"loaded {loaded.message}"))
@@ -211,6 +200,23 @@ class JobWorker:
         done = self._audit(job)
         notes = tuple(note for one in before for note in (one.message, *one.notes))
         return replace(done, severity=worst(one.severity for one in (*before, done)), notes=(*notes, *done.notes))
+
+    def _build_import(self, job: AuditJob) -> JobWork | None:
+        """Build the snapshot, and from it the directory to load, once a run; None without the providers' files."""
+        reference, out = self._project.reference_of(job), Path(self._project.place(job.load or ""))
+        if reference is None or reference.files is None or not Path(reference.files).is_dir():
+            return None
+        if any(out.glob("[!.]*")) and not made_by_build(out):
+            return JobWork(Severity.OK, f"{out} was not built by kgcheck: it is loaded as it is")
+        _, noted = open_since(self._runs, self._lease.work)
+        if not (text := noted.get("built")):
+            with self._open(reference.snapshot) as workspace:
+                workspace.build_reference(reference.files, releases=reference.releases)
+                built = workspace.build_import(out)
+            text = f"built {how_many(built.nodes, 'node')}, {how_many(built.edges, 'edge')} from {reference.files}"
+            # Written down first: a run that goes on from here finds the graph that its audit began with.
+            self._lease.note(result={"built": text})
+        return JobWork(Severity.OK, text)
 
     def _gather(self, job: AuditJob, limit: int) -> JobWork:
         """Gather papers on the graph; where a service is away, those that are there do."""
@@ -300,6 +306,9 @@ class JobWorker:
         return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
 
     def _check_files(self, job: ProtocolsJob | GroundJob) -> JobWork:
+        # Other jobs, and a service, do without the extras of manuscripts and protocols.
+        from kgcheck.workspace.file_jobs import check_folder, ground_folder
+
         folder, out = Path(self._project.place(job.folder)), self._path(job.out) if job.out else None
         works = Path(self._project.place(job.bibliography)) if job.bibliography else None
         last = next((r.result for r in self._runs.history(self._name) if r.state is WorkState.DONE), {})
@@ -412,149 +421,3 @@ def _take_place(newer: Path, snapshot: Path) -> None:
         raise InputError(
             f"cannot put {newer} in the place of {snapshot}: {error.strerror}", "free space, or check who may write"
         ) from error
-
-
-_MARK = ".ground."
-"""In the names of reports, which are no manuscripts."""
-
-
-def ground_folder(
-    workspace: Workspace,
-    folder: Path,
-    job: GroundJob,
-    *,
-    bibliography: Path | None,
-    results: Path | None,
-    out: Path | None,
-    before: Iterable[str],
-) -> JobWork:
-    """Ground all manuscripts of a folder."""
-    for name in job.most:
-        if name not in LIMITED:
-            raise UnknownName("remark or state", name, LIMITED)
-    limits = GroundLimits(fail_on=job.fail_on, most=job.most, coverage=job.coverage)
-    refused: list[str] = []
-    more: list[str] = []
-    reports: list[str] = []
-    severities: list[Severity] = []
-    wrong: dict[str, dict[str, str]] = {}
-    counts: Counter[str] = Counter()
-    with open_grounder(workspace, TextOptions(bibliography=bibliography, results=results)) as grounder:
-        for path in _files_of(folder, job.files, _MARK):
-            name = path.relative_to(folder).as_posix()
-            try:
-                refuse_outside(folder, path)
-                found = grounder.ground(read_manuscript(path))
-            except InputError as error:
-                refused.append(error.message)
-                continue
-            code = found.exit_code(limits)
-            severities.append(Severity.of(code))
-            more += [f"{name}: {line}" for line in found.exceeded(limits)]
-            if found.incomplete:
-                more.append(f"{name}: something could not be looked at")
-            more += [f"{name}: {line}" for line in grounder.partly_looked(found)]
-            for remarked in _failing(found, limits):
-                wrong[_key(found, name, remarked)] = _remark_example(found, name, remarked)
-                counts[remarked.remark.value] += 1
-            for form in job.forms if out else ():
-                report = Path(out or "") / f"{name}{_MARK}{'md' if form == 'markdown' else form}"
-                write_text(report, rendered(found, form, code))
-                reports.append(str(report))
-    not_looked = not_looked_notes(grounder.not_looked.items())
-    known = set(before)
-    new = [key for key in wrong if key not in known]
-    text = ", ".join(f"{count:,} {remark}" for remark, count in counts.most_common())
-    return JobWork(
-        worst((*severities, Severity.WARN if refused else Severity.OK)),
-        f"{len(severities):,} manuscripts: {text or 'nothing is wrong'}",
-        new=len(new),
-        examples=tuple(wrong[key] for key in new[:EXAMPLES]),
-        reports=tuple(reports),
-        notes=(*refused, *more, *(not_looked if severities else ()), *dict.fromkeys(grounder.notes)),
-        figures={"manuscripts": len(severities), "remarks": dict(counts), "alarms": sorted(wrong), "refused": refused},
-    )
-
-
-def check_folder(
-    workspace: Workspace,
-    folder: Path,
-    job: ProtocolsJob,
-    *,
-    bibliography: Path | None,
-    out: Path | None,
-    before: Iterable[str],
-) -> JobWork:
-    """Check all protocols of a folder: which steps fell, and which of them are new."""
-    readable, refused = [], []
-    for path in _files_of(folder, [job.files]):
-        try:
-            refuse_outside(folder, path)
-            read_protocol(path)
-            readable.append(path)
-        except InputError as error:
-            refused.append(error.message)
-    found, notes = workspace.check_protocols(readable, bibliography=bibliography)
-    names = {str(path): path.relative_to(folder).as_posix() for path in readable}
-    fallen = {f"{names[checked.name]} {f.step}": (checked, f.step) for checked in found for f in checked.fallen}
-    new = sorted(set(fallen) - set(before))
-    if out:
-        write_text(out, rendered_checks(found, "json"))
-    severities = [Severity.of(checked.exit_code(job.fail_on)) for checked in found]
-    shown = f": {', '.join(list(fallen)[:EXAMPLES])}" if fallen else ""
-    return JobWork(
-        worst((*severities, Severity.WARN if refused else Severity.OK)),
-        f"{how_many(len(found), 'protocol')}, {how_many(len(fallen), 'step')} fell{shown}",
-        new=len(new),
-        examples=tuple(row for name in new[:EXAMPLES] for row in _fallen_examples(name, *fallen[name])),
-        reports=(str(out),) if out else (),
-        notes=(*refused, *notes),
-        figures={"protocols": len(found), "fallen": sorted(fallen), "refused": refused},
-    )
-
-
-def _files_of(folder: Path, patterns: Iterable[str], report: str = "") -> list[Path]:
-    """The files of a folder that fit, each once; nothing in a hidden folder, and no report of the job itself."""
-    if not folder.is_dir():
-        raise InputMissing(f"there is no folder {folder}", "correct the folder of the job")
-    wanted = tuple(patterns)
-    found = {path.relative_to(folder) for pattern in wanted for path in folder.glob(pattern) if path.is_file()}
-    shown = [p for p in sorted(found) if not any(part.startswith(".") for part in p.parts)]
-    files = [folder / path for path in shown if not (report and report in path.name)]
-    if not files:
-        raise InputMissing(f"no file of {folder} is {' or '.join(wanted)}", "correct files or folder of the job")
-    return files
-
-
-def _failing(found: Grounded, limits: GroundLimits) -> list[Remarked]:
-    """The remarks that count: those in a state that fails, and of kinds that are over a limit."""
-    states = FAILING[limits.fail_on] or {SentenceState.CONTRADICTED}
-    over = {name for name, most in limits.most.items() if found.counted(name) > most}
-    return [r for r in found.remarks if r.state in states or r.remark.value in over or r.state.value in over]
-
-
-def _key(found: Grounded, name: str, remarked: Remarked) -> str:
-    """A remark by its words, which it has wherever its sentence stands."""
-    words = (remarked.remark.value, remarked.stated, str(remarked.task or ""), found.text_of(remarked))
-    return f"{name} {remarked.remark.value} {text_digest(chr(0).join(words))[:12]}"
-
-
-def _remark_example(found: Grounded, name: str, remarked: Remarked) -> dict[str, str]:
-    text = f"{name}, {place_of(found, remarked)}: {remarked.words}"
-    proposal = remarked.repair.to if remarked.repair else ""
-    return _example(remarked.finding, remarked.state.value, remarked.remark.value, text, proposal)
-
-
-def _fallen_examples(name: str, checked: CheckedProtocol, step: str) -> list[dict[str, str]]:
-    """Reasons why a step fell."""
-    return [
-        _example(r.finding, r.state.value, r.remark.value, f"{name}: {r.note}", r.repair)
-        for r in checked.remarks
-        if r.step == step and r.state is StudyState.FALLEN and r.remark is not StudyRemark.FOLLOWS_FALLEN
-    ]
-
-
-def _example(finding: str, outcome: str, reason: str, text: str, proposal: str) -> dict[str, str]:
-    """A remark, as messages show findings."""
-    shown = {"finding": finding[:8], "outcome": outcome, "reason": reason}
-    return shown | {"what": text, "names": "", "proposal": proposal}

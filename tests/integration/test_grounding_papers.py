@@ -14,7 +14,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.options import TextOptions
-from kgcheck.workspace.jobs import ground_folder
+from kgcheck.workspace.file_jobs import ground_folder
 from kgcheck.workspace.workspace import Workspace
 from tests.support.literature import build_index
 

@@ -135,6 +135,8 @@ def test_a_judge_of_060_precision_never_decides_and_one_of_095_does(
     assert [(c["cases"], c["right"]) for c in calibration["cells"]] == [(400, right)]
     assert (calibration["judge"], calibration["model"], calibration["items"]) == ("llm", MODEL, 400)
     assert calibration["tokens"] > 0
+    listed = kgcheck("bench", "judges", "--ledger", tmp_path / "l.sqlite", "--format", "json")
+    assert [c for c in json.loads(listed.out) if c["judge"] == "llm"] == [calibration]
 
     found, papers, _ = checked(tmp_path, index, LACKING, "--verifier", "llm")
     assert found["outcome"] == ("supported" if decides else "unavailable")
@@ -151,6 +153,17 @@ def test_a_judge_that_was_not_measured_informs(server: ChatServer, index: Path, 
     assert (found["outcome"], found["reason"]) == ("refuted", "edge_unsupported")
     assert {e["weight"] for e in papers} == {f"informs: llm {MODEL} was not measured: kgcheck bench judge"}
     assert {e["about"] for e in papers} == {"informs"}
+
+
+def test_what_was_measured_is_listed(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    assert measured(tmp_path, 60, 60, "--verifier", "llm").code == 0
+    listed = kgcheck("bench", "judges", "--ledger", tmp_path / "l.sqlite")
+    (llm,) = (line.split() for line in listed.out.splitlines() if line.split()[:1] == ["llm"])
+    assert (llm[1], llm[-3], llm[-1]) == (MODEL, "0.94", "0.9")
+    assert any(line.split()[:1] == ["trained"] for line in listed.out.splitlines())
+    alone = kgcheck("bench", "judges", "--ledger", tmp_path / "none.sqlite", "--format", "json")
+    assert [c["judge"] for c in json.loads(alone.out)] == ["trained"]
 
 
 def test_an_endpoint_that_changes_its_model_counts_by_none(
@@ -314,7 +327,7 @@ def test_what_a_spent_budget_leaves_open_is_no_silence(index: Path) -> None:
 def test_a_model_of_inference_is_a_judge_of_its_own(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inference = pytest.importorskip("tests.support.inference", reason="the extra literature is not installed")
+    inference = pytest.importorskip("tests.support.inference", reason="the extra papers is not installed")
     monkeypatch.setenv("KGCHECK_INFERENCE", str(inference.model_folder(tmp_path / "tiny")))
     rows = labelled(tmp_path / "agreed.jsonl", 60, 60).read_text(encoding="utf-8")
     file = tmp_path / "agreed.jsonl"

@@ -1,6 +1,7 @@
 """The job that `kgcheck init` writes: load, papers, audit and team, with services on loopback, over two nights."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.service.app import create_app
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
+from tests.integration.test_build import FACTS_OF_DEMO
 from tests.integration.test_graph_papers import Europe
 from tests.support.api import bearer
 from tests.support.audits import core_import, demo, kgcheck
@@ -18,6 +20,29 @@ from tests.support.loopback import Loopback
 from tests.support.world import running
 
 pytestmark = pytest.mark.slow
+
+
+def test_a_night_builds_from_sources_and_finds_what_changed_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    assert kgcheck("init", project, cwd=tmp_path).code == 0
+    text = (project / "kgcheck.toml").read_text()
+    (project / "kgcheck.toml").write_text(re.sub(r"(?m)^(literature|papers|team_\w+) = ", r"# \1 = ", text))
+    shutil.copytree(FACTS_OF_DEMO, project / "sources")
+    monkeypatch.setenv("KGCHECK_CONFIG", str(project / "kgcheck.toml"))
+    night = json.loads(kgcheck("job", "run", "nightly", "--format", "json", cwd=project).out)
+
+    assert (night["state"], night["severity"]) == ("done", "ok"), night
+    assert re.match(r"built [\d,]+ nodes, [\d,]+ edges from .*sources$", night["result"]["notes"][0])
+    with Ledger(project / ".kgcheck" / "ledger.sqlite", create=False) as kept:
+        assert any("by construction" in text for text in kept.run(night["run"]).warnings)
+    # What others made is loaded, and neither built over nor left out.
+    shutil.rmtree(project / "import")
+    shutil.copytree(core_import(), project / "import")
+    other = json.loads(kgcheck("job", "run", "nightly", "--format", "json", cwd=project).out)
+    assert "import was not built by kgcheck: it is loaded as it is" in other["result"]["notes"][0]
+    assert not (project / "import" / "reference.duckdb").exists()
 
 
 def test_the_job_of_init_does_it_all(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ NOT_RUN = {
 """Commands that are not run here, each with the reason and where the like of it is."""
 
 NOT_RUN_COUNT = {
-    "^make |^pip ": 8,
+    "^make |^pip ": 7,
     "bolt://": 7,
     "--neo4j-home": 1,
     "job serve": 1,

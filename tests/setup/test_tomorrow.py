@@ -247,7 +247,7 @@ def test_a_lost_extra_is_noticed(index: Index, oldest_pip: Path, tmp_path: Path)
 
 
 def test_all_extras_resolve_together_and_with_what_is_pinned(tmp_path: Path) -> None:
-    """`make lock` leaves out literature-torch, which is gigabytes and is installed by nobody here."""
+    """`make lock` leaves out papers-torch, which is gigabytes and is installed by nobody here."""
     made = tmp_path / "all.txt"
     asked = (
         str(ROOT / "pyproject.toml"),

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import Embedder, Vectors
+from kgcheck.literature.embed import Embedder, SentenceModel, Vectors
 from kgcheck.literature.judges import Judges, shipped_calibration, trained_judge
 from kgcheck.literature.store import DocumentStore
 

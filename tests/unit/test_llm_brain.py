@@ -555,6 +555,20 @@ def test_check_with_a_model_on_the_command_line(model: ChatServer, tmp_path: Pat
     assert kgcheck("replay", path, cwd=tmp_path).code == 0
 
 
+def test_a_model_plans_and_concludes_only_where_it_is_asked_to(model: ChatServer, tmp_path: Path) -> None:
+    where = ("check", team.WORDS, "--store", demo().store, "--reference", demo().reference, "--brain", "llm")
+    without, calls = kgcheck(*where, cwd=tmp_path), len(model.requests)
+    model.script = team.agents(conclusion=team.conclude("supported"))
+    other = kgcheck(*where, "--leader", cwd=tmp_path)
+
+    assert (without.code, other.code) == (1, 1)
+    assert (calls, len(model.requests) - calls) == (6, 8)
+    assert "the model concluded" not in without.err
+    assert "the model concluded supported, the evidence says refuted" in other.err
+    model.script = team.agents()
+    assert "the model concluded refuted, as the evidence says" in kgcheck(*where, "--leader", cwd=tmp_path).err
+
+
 def test_a_transcript_shows_what_a_model_says_as_it_says_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -573,7 +587,16 @@ def test_a_transcript_shows_what_a_model_says_as_it_says_it(
 
     monkeypatch.setenv("KGCHECK_LLM_MODEL", play.MODEL)
     monkeypatch.chdir(tmp_path)
-    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--brain", "llm", "--transcript"]
+    where = [
+        "--store",
+        str(demo().store),
+        "--reference",
+        str(demo().reference),
+        "--brain",
+        "llm",
+        "--transcript",
+        "--leader",
+    ]
     with play.chat_server(talking) as server, redirect_stderr(stderr):
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         code = run_command(["check", team.WORDS, *where])

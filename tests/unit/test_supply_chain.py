@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 from tests.support import ROOT
 from tests.support.audit_packages import LIST, accepted, read
 
-DIGEST = re.compile(r"[\w./-]+:\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}")
+DIGEST = re.compile(r"[\w./-]+:(v?\d+\.\d+[\w.-]*|server-b\d+)@sha256:[0-9a-f]{64}")
 
 
 def test_base_images_are_pinned_by_digest() -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from kgcheck.agents.brains.rules import RulesBrain
 from kgcheck.agents.model_steps import (
     EndForm,
     Offer,
@@ -87,7 +88,8 @@ _FORMS: dict[Stage, type[_PlainHandOver]] = {
 class LlmBrain:
     """Asks a model for the next step. One brain serves one check.
 
-    With `published`, every agent is shown a demonstration of its part in a task of the same type, as in BioKGBench.
+    Without ``leads``, the plan and the conclusion, which decide nothing, come from the rules: two calls fewer.
+    With ``published``, every agent is shown a demonstration of its part in a task of the same type, as in BioKGBench.
     """
 
     def __init__(
@@ -98,9 +100,11 @@ class LlmBrain:
         *,
         total: Meter | None = None,
         one_call: bool = False,
+        leads: bool = True,
         published: bool = False,
     ) -> None:
         self._client = client
+        self._leads = leads
         self._one_call = one_call
         self._published = published
         self.meter = Meter(limits or Limits(), client.prices, total)
@@ -122,6 +126,8 @@ class LlmBrain:
         seen: TeamResults,
         tools: list[Tool],
     ) -> Action:
+        if role is AgentRole.LEADER and not self._leads:
+            return RulesBrain().act(stage, role, request, task, seen, tools)
         if not seen.refused:
             self._wrong = 0
         if self._pending[role] and self._stage.get(role) is stage:
