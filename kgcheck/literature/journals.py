@@ -12,7 +12,7 @@ from kgcheck.resources import resource_dir
 
 _BRACKETED = re.compile(r"[(\[]([^)\]]*)[)\]]")
 _SUBTITLE = re.compile(r"(?:\s:|\s?=)\s.*")
-"""What PubMed's names have of the society that publishes a journal, or of its name in another language."""
+"""Society that publishes a journal, or its name in another language, behind the name in PubMed."""
 
 _SET_APART = re.compile(r"[:/;]\s| - |\s[\u2013\u2014]\s|(?<=\w{5})[.,]\s")
 _ACRONYM = re.compile(r"[A-Z](?=[A-Za-z]*[A-Z])[A-Za-z]{1,6}")
