@@ -3,6 +3,7 @@
 Only verified facts are stated as such. What is refuted, contested, missing or never looked at is named as that.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
@@ -138,10 +139,13 @@ def make_brief(context: Context, topic: str, limit: int = 100) -> Brief:
         if not complete:
             notes.append(f"{node} has more edges than the first {limit:,} facts: a higher limit takes more")
     if reader is not None and topic not in {str(node) for node in nodes} | {node.id for node in nodes}:
-        # The best sentence of each of the papers that fit best; of none that is retracted.
+        # The best sentence of each of the papers that fit best; of none that is retracted. Where the topic names nodes,
+        # a sentence that names none of them is of something else.
+        names = [*map(maker.name, nodes), *(w for w in text.split() if nodes and w != w.lower())]
+        named = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), re.IGNORECASE)
         for hit in find_papers(context.index([]), topic, limit=PASSAGES):
-            if not hit.document.retracted:
-                maker.add_passage(hit.document, hit.document.abstract[hit.start : hit.end])
+            if not hit.document.retracted and named.search(hit.passage):
+                maker.add_passage(hit.document, hit.passage)
     if maker.retracted:
         notes.append(f"retracted papers that speak of these edges and do not count: {', '.join(maker.retracted)}")
     if maker.unread:

@@ -23,6 +23,7 @@ NOTES: tuple[tuple[str, str, str, list[str]], ...] = (
         [],
     ),
     ("pmid:900000002", "Made-up B", "TLR4 did not bind IL6. No interaction of TLR4 with IL6 was found.", []),
+    ("pmid:900000004", "Made-up D", "The binding of TLR40 and TNFX was strong in the kidney.", []),
     ("pmid:900000003", "Made-up C", "TLR4 interacts with TYK2 in all cells.", ["Retracted Publication"]),
 )
 
@@ -126,6 +127,9 @@ def test_a_symbol_and_a_topic_name_nodes(place: Path) -> None:
     assert symbol.nodes == (Ref(label="Gene", id="TLR4"), Ref(label="Protein", id="O00206"))
     assert set(topic.nodes) >= {Ref(label="Protein", id="O00206"), Ref(label="Protein", id="P01375")}
     assert any("more edges" in note for note in topic.notes)
+    quoted = {fact.rests_on for fact in of_kind(topic, FactKind.PAPER_ON)}
+    assert ("pmid:900000001",) in quoted
+    assert ("pmid:900000004",) not in quoted
     assert {kind for fact in words.facts for kind in [fact.kind]} == {FactKind.PAPER_ON}
     assert not any("pmid:900000003" in fact.rests_on for fact in words.facts)
 
