@@ -15,9 +15,13 @@ _SUBTITLE = re.compile(r"(?:\s:|\s?=)\s.*")
 """Society that publishes a journal, or its name in another language, behind the name in PubMed."""
 
 _SET_APART = re.compile(r"[:/;]\s| - |\s[\u2013\u2014]\s|(?<=\w{5})[.,]\s")
+_ELIDED = re.compile(r"\b[dDlL]['\u2019](?=\w)")
 _ACRONYM = re.compile(r"[A-Z](?=[A-Za-z]*[A-Z])[A-Za-z]{1,6}")
 _FEWEST = 3
 """Words from which on the name of a journal may go on with the name of its section."""
+
+_STEM = 4
+"""Letters that a contraction begins with, if it does not end as its word does: "Geneeskd"."""
 
 _LONGEST_LINK = 3
 """Letters of words that only link others: "di", "fur"."""
@@ -26,6 +30,7 @@ _LONGEST_LINK = 3
 class _Name(NamedTuple):
     words: tuple[str, ...]
     main: tuple[str, ...]
+    every: tuple[str, ...]
     place: tuple[str, ...]
 
 
@@ -48,17 +53,17 @@ def same_journal(one: str, other: str) -> bool | None:
     apart = {(mine.main, theirs.words), (mine.words, theirs.main)} - {(mine.words, theirs.words)}
     if any(_same(*pair) is not False for pair in apart) or _is_acronym(one, other) or _is_acronym(other, one):
         return None
-    if found is False and "-" in one + other:
-        return same_journal(one.replace("-", ""), other.replace("-", ""))
-    return found
+    # "Des" may be design, and "Neuro-Oncology" one word.
+    return None if found is False and _same(mine.every, theirs.every) is not False else found
 
 
 @lru_cache(maxsize=20_000)
 def _name(name: str) -> _Name:
-    text = re.sub(r"\bU\.?\s?S\.?\s?A\b\.?", "USA", clean(name))
+    text = _ELIDED.sub("", re.sub(r"\bU\.?\s?S\.?\s?A\b\.?", "USA", clean(name)))
     bare = _SUBTITLE.sub("", _BRACKETED.sub(" ", text))
     place = title_words(" ".join(_BRACKETED.findall(text)))
-    return _Name(_words(bare), _words(_SET_APART.split(bare, maxsplit=1)[0]), place[:1])
+    main, every = _SET_APART.split(bare, maxsplit=1)[0], bare.replace("-", "")
+    return _Name(_words(bare), _words(main), title_words(every), place[:1])
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -97,7 +102,8 @@ def _abbreviates(one: str, other: str) -> bool | None:
     if long.startswith(tuple(_rules()["abbreviations"].get(short, "").split()) or " "):
         return True
     letters = iter(long)
-    contracted = short[-1] == long[-1] and short[0] == long[0] and all(letter in letters for letter in short)
+    begins = short[:_STEM] == long[:_STEM] or (short[0], short[-1]) == (long[0], long[-1])
+    contracted = begins and all(letter in letters for letter in short)
     return None if short.isalpha() and (contracted or long.startswith(short)) else False
 
 
