@@ -1,9 +1,8 @@
 """What a small language model makes of every other use of one: ``python -m benchmarks.model_paths``.
 
-Sentences that the rules of `ground` do not read, briefs of demo nodes as prose, the note in examples/grounding judged
-and improved, protocols of the demo designed and judged, reports of papers, queries, and a program. Limits are tokens.
-All conversations are kept, a file a path, so that what was dropped can be read. Needs ``make setup-models`` and
-../shared/data.
+The note in examples/grounding judged and improved, protocols of the demo designed and judged, reports of papers,
+queries, and a program. Limits are tokens. All conversations are kept, a file a path, so that what was dropped can be
+read. Needs ``make setup-models`` and ../shared/data.
 """
 
 import argparse
@@ -30,31 +29,10 @@ from kgcheck.workspace import Workspace
 from tests.support import ROOT
 from tests.support.real_model import MODELS, Wire, served
 
-NODES = ("SNCA", "O00206")
 PAPERS = ("journal.pcbi.1004082.xml",)
 NOTE = ROOT / "examples" / "grounding" / "note.md"
 RESULTS = NOTE.parent / "results.json"
 OBJECTIVES = ROOT / "loaders" / "ckg" / "demo" / "protocols"
-
-STATING = (
-    "JAK2 has long been thought by all of us, and rightly so, to interact with TYK2.",
-    "HMGCR was, as everybody in our laboratory agrees, seen to interact with TYK2.",
-    "JAK2 has by all appearances been found to interact, once more, with BACE1.",
-    "Of all the partners that were looked for, it was TREM2 with which APOE was seen, in the end, to interact.",
-    "TLR4, much to our surprise, turned out to be expressed in the hippocampus as well.",
-    "What links SOD1 with amyotrophic lateral sclerosis is, after so many years, an association nobody doubts.",
-)
-"""Sentences that state an edge, and that the rules do not read."""
-
-SILENT = (
-    "JAK2 may interact with BACE1.",
-    "We tested whether JAK2 interacts with BACE1.",
-    "If JAK2 interacts with BACE1, cells die.",
-    "Miller et al. reported that JAK2 interacts with BACE1.",
-    "An antibody against JAK2 binds BACE1.",
-    "In yeast, JAK2 does not interact with TYK2.",
-)
-"""Sentences that state nothing."""
 
 _MODEL_SETTINGS = {"llm_base_url", "llm_model", "llm_timeout_s", "llm_retries", "llm_small"}
 
@@ -135,36 +113,6 @@ def _one(wanted: int, run: Callable[[], Came]) -> Came:
         return run()
     except KgcheckError as error:
         return Came(wanted, 0, Counter([f"given up: {error.message[:200]}"]))
-
-
-def _sentences(place: Place) -> Iterator[Came]:
-    """Of those that state nothing, nothing is wanted, and all that comes is wrong."""
-    texts = [*STATING, *SILENT]
-    note = place.folder / "text.md"
-    note.write_text("# Results\n\n" + "\n\n".join(texts) + "\n", encoding="utf-8")
-
-    def run() -> Came:
-        with _workspace(place) as workspace:
-            found, notes = workspace.ground(note, tokens=len(texts) * place.tokens)
-        said = Counter[str](line for line in notes if "read" in line)
-        for remark in found.remarks:
-            if remark.task and remark.task.object and remark.sentence:
-                said["a statement of a sentence that states one" if remark.sentence <= len(STATING) else "WRONG"] += 1
-        return Came(len(STATING), said["a statement of a sentence that states one"], said)
-
-    yield _one(len(STATING), run)
-
-
-def _briefs(place: Place) -> Iterator[Came]:
-    with _workspace(place) as workspace:
-        for node in NODES:
-            facts = len(workspace.brief(node, limit=12, prose=False).facts)
-
-            def run(node: str = node, facts: int = facts) -> Came:
-                brief = workspace.brief(node, limit=12, tokens=place.tokens)
-                return Came(facts, len(brief.prose), Counter(d.why for d in brief.dropped))
-
-            yield _one(facts, run)
 
 
 def _score(place: Place) -> Iterator[Came]:
@@ -261,8 +209,6 @@ def _program(place: Place) -> Iterator[Came]:
 
 
 _PARTS: dict[str, Callable[[Place], Iterator[Came]]] = {
-    "ground": _sentences,
-    "briefs": _briefs,
     "score": _score,
     "improve": _improve,
     "reports": _reports,

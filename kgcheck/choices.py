@@ -64,7 +64,7 @@ STUDY_STATES = ("fallen", "wrong", "lacking", "open", "never")
 GROUND_STATES = ("contradicted", "unsupported", "never")
 """The least state of a remark that counts as a failure of a manuscript."""
 
-GROUND_FORMS = ("json", "html", "markdown", "sarif")
+GROUND_FORMS = ("json", "html", "markdown")
 """Forms of a report of a manuscript, for files."""
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "html", "junit", "sarif")

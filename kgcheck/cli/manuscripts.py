@@ -19,9 +19,8 @@ from kgcheck.cli.options import (
 )
 from kgcheck.cli.output import note, result, show, show_or_write, text_result
 from kgcheck.grounding.remarks import LIMITED
-from kgcheck.options import GroundLimits, Spending, TextOptions
+from kgcheck.options import GroundLimits, TextOptions
 from kgcheck.outputs import write_text
-from kgcheck.plurals import how_many
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 
 
 @click.command("ground")
-@manuscript_options("brain")
+@manuscript_options(models=False)
 @options_of(
     GroundLimits,
     "limits",
@@ -59,42 +58,33 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
         help="Least share of the references that the text cites.",
     ),
 )
-@click.option("--fix", type=FilePath(dir_okay=False), help="Write what could be repaired to this file, as a diff.")
 @format_options(("table", *GROUND_FORMS), folder=True)
 def ground(
     workspace: "Workspace",
     options: TextOptions,
     limits: GroundLimits,
     file: Path,
-    fix: Path | None,
     format_: str,
     out: Path | None,
 ) -> None:
     """Tell what each sentence of FILE rests on, and which of its citations and numbers are wrong.
 
     FILE is Markdown, LaTeX, docx, JATS, PDF or plain text. Sentences are held against the graph of --store, papers,
-    their own citations and the canonical results, each as far as it is named; what was not looked at is shown. With
-    --brain llm a model reads the sentences in which the rules find nothing; what it reads verifies and contradicts
-    nothing. --tokens and --money are for the whole manuscript.
+    their own citations and the canonical results, each as far as it is named; what was not looked at is shown.
 
     Exit codes: 0 clean, 1 remarks at or over --fail-on or over a limit, 2 usage or configuration, 3 something could not
     be looked at.
     """
-    from kgcheck.grounding.rendering import ground_table, rendered, repairs_diff
+    from kgcheck.grounding.rendering import ground_table, rendered
 
     found, notes = workspace.ground(file, **dict(options))
     note(*notes)
     code = found.exit_code(limits)
-    if fix:
-        diff, left = repairs_diff(found, file)
-        write_text(fix, diff)
-        note(f"{diff.count(chr(10) + '@@')} places are changed in {fix}; git apply or patch puts them in")
-        note(*left)
     if out and (out.is_dir() or not (out.suffix or given("format_"))):
-        for name, form in (("json", "json"), ("html", "html"), ("md", "markdown"), ("sarif", "sarif")):
-            write_text(out / f"ground.{name}", rendered(found, form, code))
+        for name, form in (("json", "json"), ("html", "html"), ("md", "markdown")):
+            write_text(out / f"ground.{name}", rendered(found, form))
     else:
-        show_or_write(ground_table(found) if format_ == "table" else rendered(found, format_, code), out)
+        show_or_write(ground_table(found) if format_ == "table" else rendered(found, format_), out)
     for what, why in found.not_looked.items():
         note(f"{what} were not looked at: {why}" if what.endswith("s") else f"the {what} was not looked at: {why}")
     note(*found.exceeded(limits))
@@ -103,15 +93,11 @@ def ground(
 
 @click.command("brief")
 @click.argument("what", nargs=-1, required=True)
-@workspace_options(
-    "store", "profile", "ledger", "brain", progress=False, literature=literature_option(configured=False)
-)
-@options_of(Spending, "spending")
+@workspace_options("store", "profile", "ledger", progress=False, literature=literature_option(configured=False))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most facts of a node.")
 @format_options(("markdown", "html", "json"))
 def brief(
     workspace: "Workspace",
-    spending: Spending,
     what: tuple[str, ...],
     limit: int,
     format_: str,
@@ -120,17 +106,14 @@ def brief(
     """Write what is known of WHAT: a node ("Protein P00441", P00441, SOD1), or a topic that names nodes.
 
     Verified facts, what papers of --literature state and deny, what is contested, refuted, missing or open: each
-    sentence ends in what it rests on. With --brain llm, the same facts as prose, too.
+    sentence ends in what it rests on.
 
-    Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
+    Exit codes: 0 written; 2 usage or configuration.
     """
     from kgcheck.report.documents import page
 
-    brief = workspace.brief(" ".join(what), limit=limit, **dict(spending))
+    brief = workspace.brief(" ".join(what), limit=limit)
     note(*brief.notes)
-    if brief.model:
-        kept = how_many(len(brief.prose), "sentence")
-        note(f"{kept} of {brief.model}, and {len(brief.dropped):,} that were thrown away")
     row = as_json(brief.model_dump(mode="json"), indent=2)
     show_or_write(f"{row}\n" if format_ == "json" else page("brief", format_, brief=brief), out)
 

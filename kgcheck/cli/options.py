@@ -429,7 +429,7 @@ def _with(options: Iterable[Decorator], function: Callable[..., Any]) -> Callabl
     return function
 
 
-def manuscript_options(*names: str, **own: Any) -> Decorator:
+def manuscript_options(*names: str, models: bool = True, **own: Any) -> Decorator:
     """FILE, the workspace that it is held against, and what else it is held against."""
     from kgcheck.options import TextOptions
 
@@ -440,4 +440,5 @@ def manuscript_options(*names: str, **own: Any) -> Decorator:
         live=live_option("Look references up at Crossref, PubMed and OpenAlex, too."),
         **own,
     )
-    return lambda function: file(parts(options_of(TextOptions)(function)))
+    without: dict[str, Any] = {} if models else {"tokens": None, "money": None}
+    return lambda function: file(parts(options_of(TextOptions, **without)(function)))

@@ -8,12 +8,11 @@ import click
 
 from kgcheck.choices import PAPER_SOURCES, SECTIONS
 from kgcheck.cli.options import FilePath, index_option, options_of, table_or_json_option, workspace_options
-from kgcheck.cli.output import json_result, note, result, show, show_rows, text_result
+from kgcheck.cli.output import json_result, note, result, show, show_rows
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UnknownName, UsageError
 from kgcheck.inputs import read_whole
 from kgcheck.model import Stance
 from kgcheck.options import VerifyOptions
-from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 from kgcheck.profile.corpus_files import corpus_recipe
 
@@ -387,12 +386,9 @@ def verify(workspace: "Workspace", claim: str | None, triple: str | None, option
 
 @click.command("claims")
 @click.option("--paper", "papers", multiple=True, help="Show only what concerns this paper, by id; may be repeated.")
-@click.option("--format", "format_", type=click.Choice(("table", "json", "html")), default="table", show_default=True)
-@click.option(
-    "--out", type=FilePath(file_okay=False), help="Also write claims.html, a page of the graph, and claims.json here."
-)
 @workspace_options("ledger", literature=click.argument("literature", metavar="INDEX", type=FilePath(file_okay=False)))
-def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: Path | None) -> None:
+@table_or_json_option()
+def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str) -> None:
     """Show the claims of the papers in INDEX, made by kgcheck corpus add: at most five a paper, as exact quotes.
 
     Claims of different papers are compared: which support and which contradict each other. Citations among the papers
@@ -400,20 +396,13 @@ def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str, out: P
     """
     from rich.console import Group
 
-    from kgcheck.grounding.claims.page import agreement_table, claims_page, claims_table
+    from kgcheck.grounding.claims.tables import agreement_table, claims_table
 
-    mapped, name = workspace.claims(papers=papers), workspace.literature.name if workspace.literature else ""
+    mapped = workspace.claims(papers=papers)
     note(*mapped.notes)
     found = mapped.map
-    if out is not None:
-        write_text(out / "claims.json", found.model_dump_json(indent=2) + "\n")
-        write_text(out / "claims.html", claims_page(found, name))
-        note(f"written to {out}: claims.html and claims.json")
-    if format_ == "html":
-        text_result(claims_page(found, name))
-        return
     tables = (claims_table(found), *([agreement_table(found)] if found.groups else ()))
-    show(format_, found.model_dump(mode="json"), Group(*tables))
+    show(format_, found.as_row(), Group(*tables))
 
 
 @click.group("weights")

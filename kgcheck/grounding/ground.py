@@ -22,7 +22,6 @@ from kgcheck.grounding.citations.check import (
 from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
 from kgcheck.grounding.consistency import check_consistency
 from kgcheck.grounding.facts.check import FactCheck
-from kgcheck.grounding.facts.statements import ModelReader
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_given, read_manuscript
 from kgcheck.grounding.numbers import check_numbers
@@ -31,11 +30,8 @@ from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.results import Results, read_results
 from kgcheck.literature.bibliography_reader import Bibliography
 from kgcheck.literature.works import Works
-from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.client import ChatClient
 from kgcheck.model import Value
-from kgcheck.options import GroundLimits, Spending, TextOptions
-from kgcheck.profile.claims import load_claim_forms
+from kgcheck.options import GroundLimits, TextOptions
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 
@@ -43,9 +39,6 @@ Notes = tuple[str, ...]
 
 SentenceCheck = Callable[[Manuscript], list[Remarked]]
 """Check that makes remarks about the sentences of a manuscript."""
-
-STATEMENTS = "statements"
-"""Key of what is not looked at where a model was to read sentences, and did not read all."""
 
 FAILING = {
     "contradicted": frozenset({SentenceState.CONTRADICTED}),
@@ -114,8 +107,7 @@ class Grounded(Value):
     @property
     def incomplete(self) -> bool:
         """True where something could not be looked at; that the manuscript lacks a list needs no source."""
-        failed = (r.unavailable and r.remark is not Remark.MARKER_OUT_OF_RANGE for r in self.remarks)
-        return STATEMENTS in self.not_looked or any(failed)
+        return any(r.unavailable and r.remark is not Remark.MARKER_OUT_OF_RANGE for r in self.remarks)
 
     def exit_code(self, limits: GroundLimits) -> int:
         """Exit code of the command: 1 over the limits, else 3 if something could not be looked at, else 0."""
@@ -284,29 +276,10 @@ def open_works(context: Context, bibliography: Path | None, opened: ExitStack) -
 
 
 def ground_manuscript(context: Context, path: Path, options: TextOptions) -> tuple[Grounded, Notes]:
-    """Ground a manuscript; with the brain ``llm`` a model reads the sentences in which the rules find nothing."""
-    text, notes = read_manuscript(path), list[str]()
-    with ExitStack() as opened:
-        reader = opened.enter_context(_model_reader(context, options, notes)) if context.brain == "llm" else None
-        grounder = opened.enter_context(open_grounder(context, options))
-        if grounder.facts:
-            grounder.facts.model = reader
-        found = grounder.ground(text)
-    if reader is None:
-        return found, tuple(grounder.notes)
-    if reader.left:
-        why = f"the budget of {reader.model} is spent; {reader.left:,} sentences were left to the rules"
-        found = found.model_copy(update={"not_looked": {**found.not_looked, STATEMENTS: why}})
-    read = f"{reader.model} read {reader.sentences:,} sentences in which the rules find nothing"
-    unusable = f"; of {reader.unusable:,} it gave no usable answer" if reader.unusable else ""
-    return found, (*grounder.notes, *notes, f"{read}{unusable}", *spent_note(reader.meter))
-
-
-@contextmanager
-def _model_reader(context: Context, spending: Spending, notes: list[str]) -> Iterator[ModelReader]:
-    with ChatClient(context.settings, notes) as client:
-        meter = Meter(Limits.of(spending), client.prices, total_meter(context.settings))
-        yield ModelReader(client, meter, context.schema, load_claim_forms(context.schema.address))
+    """Ground a manuscript."""
+    text = read_manuscript(path)
+    with open_grounder(context, options) as grounder:
+        return grounder.ground(text), tuple(grounder.notes)
 
 
 def ground_text(

@@ -141,7 +141,12 @@ def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int
 
 
 def _weakest_first(card: ScoreCard) -> list[str]:
-    return sorted(card.dimensions, key=lambda name: card.dimensions[name].partial)
+    """The dimensions that were judged."""
+    return sorted(judged := _judged(card), key=judged.__getitem__)
+
+
+def _judged(card: ScoreCard) -> dict[str, float]:
+    return {name: d.partial for name, d in card.dimensions.items() if d.partial is not None}
 
 
 def next_aim(
@@ -209,10 +214,11 @@ def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
 
 
 def standing_of(card: ScoreCard) -> float:
-    """Score by which rounds are compared: the overall one, or the mean of the tiers that are there."""
+    """Score by which rounds are compared: the overall one, or the mean of what was judged."""
     if card.overall is not None:
         return card.overall
-    return sum(d.partial for d in card.dimensions.values()) / len(card.dimensions)
+    judged = _judged(card).values()
+    return sum(judged) / max(len(judged), 1)
 
 
 class ModelRole(NamedTuple):
@@ -301,19 +307,16 @@ class Improver:
         found, corpus = self._look(draft.manuscript, results)
         now = _Standing(draft, found, self._first(found, corpus), results, results)
         self._log.show()
-        try:
-            with self._context.progress.step(f"improving {draft.manuscript.name}", rounds) as step:
-                step.advance(min(rounds, len(self._log.done)))
-                while (number := len(self._log.done) + 1) <= rounds:
-                    deep = number % deep_every(rounds) == 0
-                    aim = self._aim(now, deep=deep)
-                    if aim is None:
-                        break
-                    now = self._recorded(number, aim, now, deep=deep)
-                    self._log.show()
-                    step.advance()
-        finally:
-            self._log.plot()
+        with self._context.progress.step(f"improving {draft.manuscript.name}", rounds) as step:
+            step.advance(min(rounds, len(self._log.done)))
+            while (number := len(self._log.done) + 1) <= rounds:
+                deep = number % deep_every(rounds) == 0
+                aim = self._aim(now, deep=deep)
+                if aim is None:
+                    break
+                now = self._recorded(number, aim, now, deep=deep)
+                self._log.show()
+                step.advance()
 
     def _results_file(self) -> Path | None:
         return self._log.results_file(self._given_results)
@@ -451,7 +454,7 @@ class Improver:
         if scored.missing != card.missing:
             return rejected("a part of the score is there before or after alone")
         tie = improve_rules().tie
-        raised = scored.dimensions[aim.dimension].partial > card.dimensions[aim.dimension].partial
+        raised = _judged(scored)[aim.dimension] > _judged(card)[aim.dimension]
         if not (after > best or (after >= best - tie and (raised or deep))):
             return rejected(f"the score is {after:.2f}, the best {best:.2f}")
         own |= {

@@ -1,7 +1,7 @@
 """ImprovementLog: rounds of a manuscript's improvement as JSON Lines, with versions and a plot.
 
 ``rounds.jsonl`` is the one truth. It is written whole, so that no kill leaves half a line; a text that a round accepted
-is in ``versions/`` before the round is in the file. ``best.md``, ``log.md`` and ``scores.svg`` are made of both.
+is in ``versions/`` before the round is in the file. ``best.md`` and ``log.md`` are made of both.
 """
 
 from collections.abc import Sequence
@@ -141,11 +141,6 @@ class ImprovementLog:
             write_text(self.folder / RESULTS, read_whole(results))
         write_text(self.folder / "log.md", log_table(self.start, self.rounds))
 
-    def plot(self) -> None:
-        """Write a plot of the scores."""
-        if self.start is not None:
-            write_text(self.folder / "scores.svg", score_plot(self.start, self.done))
-
     def _version(self, number: int) -> Path:
         return self.folder / "versions" / f"{number:03d}.md"
 
@@ -176,35 +171,6 @@ def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]
         )  # fmt: skip
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join((*lines, ""))
-
-
-_PLOTTED: dict[RoundOutcome, str] = {"accepted": "●", "rejected": "△", "deep_cycle": "◆", "stopped": "□"}
-
-
-def score_plot(start: ImprovementStart, rounds: Sequence[ImprovementRound]) -> str:
-    """Draw the best score over the rounds as a line, and the score of each revision as a mark, as SVG."""
-    tried = [(r.number, r.after, r.outcome) for r in rounds if r.after is not None]
-    scores = [start.standing, *(r.best for r in rounds), *(score for _, score, _ in tried)]
-    low, high, last = min(scores), max(scores), rounds[-1].number if rounds else 1
-
-    def place(number: int, score: float) -> tuple[float, float]:
-        return 50 + 560 * number / last, 260 - 220 * (score - low) / ((high - low) or 1)
-
-    steps = "".join("H{:.1f}V{:.1f}".format(*place(r.number, r.best)) for r in rounds)
-    parts = [f'<path d="M50,{place(0, start.standing)[1]:.1f}{steps}" fill="none" stroke="#0b57b0"/>']
-    for number, score, outcome in tried:
-        x, y = place(number, score)
-        words = f"<title>round {number}, {outcome}: {score:.2f}</title>{_PLOTTED[outcome]}"
-        parts.append(f'<text x="{x:.1f}" y="{y + 4:.1f}">{words}</text>')
-    marks = ", ".join(f"{mark} {outcome.replace('_', ' ')}" for outcome, mark in _PLOTTED.items())
-    texts = (
-        (320, 20, f"score by round: the line is the best, {marks}"),
-        (25, 44, f"{high:.2f}"),
-        (25, 264, f"{low:.2f}"),
-    )
-    parts += [f'<text x="{x}" y="{y}">{text}</text>' for x, y, text in (*texts, (50, 285, 0), (610, 285, last))]
-    form = 'width="640" height="300" viewBox="0 0 640 300" font-family="sans-serif" font-size="12" text-anchor="middle"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {form}>{"".join(parts)}</svg>\n'
 
 
 def _cell(text: str) -> str:

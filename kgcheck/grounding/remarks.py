@@ -120,18 +120,7 @@ class Remark(StrEnum):
         "unsupported",
         "No result is this number, or the rest of the text lacks it",
     )
-    STATED_OTHERWISE = (
-        "stated_otherwise",
-        "number",
-        "unsupported",
-        "Another place of the text has another number of the same",
-    )
-    UNIT_DIFFERS = (
-        "unit_differs",
-        "number",
-        "unsupported",
-        "It has another unit elsewhere in the text, or one that does not measure it",
-    )
+    UNIT_DIFFERS = "unit_differs", "number", "unsupported", "It has another unit elsewhere in the text"
     DIRECTION_DIFFERS = "direction_differs", "number", "unsupported", "The text's own numbers say the opposite"
     SIGNIFICANCE_DIFFERS = (
         "significance_differs",

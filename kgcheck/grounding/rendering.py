@@ -1,19 +1,14 @@
-"""Render a grounded or scored manuscript: tables, JSON, SARIF, and a diff of its repairs."""
+"""Render a grounded or scored manuscript: tables, JSON, Markdown and HTML."""
 
-import difflib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState, state_of
-from kgcheck.inputs import read_whole
+from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
 from kgcheck.plurals import how_many
 from kgcheck.report.documents import page
 from kgcheck.report.safe_console import RowTable, cell
-from kgcheck.report.sarif import remarks_sarif, sarif_text
 from kgcheck.visible import as_json, visible
 
 if TYPE_CHECKING:
@@ -33,15 +28,11 @@ _LEVELS = {SentenceState.CONTRADICTED: ("fail", "error"), SentenceState.UNSUPPOR
 _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"}
 
 
-def rendered(found: "Grounded", form: str, exit_code: int = 0) -> str:
+def rendered(found: "Grounded", form: str) -> str:
     """Render what was found."""
-    match form:
-        case "json":
-            return as_json(found.as_row(), indent=2) + "\n"
-        case "sarif":
-            return as_json(_sarif(found, exit_code), indent=1) + "\n"
-        case _:
-            return page("ground", form, own="ground", **_content(found))
+    if form == "json":
+        return as_json(found.as_row(), indent=2) + "\n"
+    return page("ground", form, own="ground", **_content(found))
 
 
 def alarms(found: "Grounded") -> list[Remarked]:
@@ -78,7 +69,7 @@ def ground_table(found: "Grounded") -> RenderableType:
 
 def score_table(card: "ScoreCard") -> RenderableType:
     """A score by dimension and tier, for the terminal; what is missing is a dash."""
-    figures = ("judge", "corpus", "surface", "of what is there", "score")
+    figures = ("judge", "corpus", "counted", "of what is there", "score")
     rows = []
     for name, d in card.dimensions.items():
         values = ("-" if f is None else f"{f:.1f}" for f in (d.judged, d.corpus, d.surface, d.partial, d.score))
@@ -140,84 +131,3 @@ def _content(found: "Grounded") -> dict[str, Any]:
         "summary": _summary(found),
         "states": STATES,
     }
-
-
-def _sarif(found: "Grounded", exit_code: int) -> dict[str, Any]:
-    """SARIF 2.1.0: a rule is a remark, a result stands at the line of its paragraph where the file has lines."""
-    rules: dict[str, str] = {}
-    results, failures = [], []
-    for remarked in alarms(found):
-        if remarked.unavailable:
-            failures.append(f"{place_of(found, remarked)}: {remarked.note}")
-            continue
-        kind, level = _LEVELS[remarked.state]
-        words = rules[remarked.remark.value] = remarked.remark.words
-        results.append(
-            {
-                "ruleId": remarked.remark.value,
-                "kind": kind,
-                "level": level,
-                "message": {"text": sarif_text(f"{words}. {remarked.note}")},
-                "locations": [_location(found, remarked)],
-                "properties": {
-                    "check": remarked.check.value,
-                    "words": visible(_words(found, remarked)),
-                    "evidence": [visible(f"{e.source} {e.release} {e.record}") for e in remarked.evidence],
-                },
-            }
-        )
-    failures += [f"{check}: {why}" for check, why in found.not_looked.items()]
-    return remarks_sarif(rules, results, failures, exit_code)
-
-
-def _location(found: "Grounded", remarked: Remarked) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(found.manuscript.name)}}
-    if line := _line_of(found, remarked):
-        physical["region"] = {"startLine": line}
-    name = place_of(found, remarked)
-    return {"physicalLocation": physical, "logicalLocations": [{"name": visible(name)[:200], "kind": "text"}]}
-
-
-def repairs_diff(found: "Grounded", file: Path) -> tuple[str, list[str]]:
-    """The repairs that remarks propose."""
-    wanted = [(r, r.repair) for r in found.remarks if r.repair]
-    # The others hold their words otherwise than they are read.
-    if found.manuscript.format not in ("markdown", "latex", "text", "jats"):
-        return "", [_by_hand(remarked, repair) for remarked, repair in wanted]
-    before = read_whole(file)
-    changes: dict[tuple[int, int], str] = {}
-    left: list[str] = []
-    for remarked, repair in wanted:
-        span = _span(found.text_of(remarked), repair, before)
-        if span:
-            changes[span] = repair.to
-        else:
-            left.append(_by_hand(remarked, repair))
-    after = before
-    end = len(before) + 1
-    for (start, stop), to in sorted(changes.items(), reverse=True):
-        # Of two that overlap, the later one is put in.
-        if stop <= end:
-            after = after[:start] + to + after[stop:]
-            end = start
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    return "".join(difflib.unified_diff(old, new, f"a/{file.name}", f"b/{file.name}", n=2)), left
-
-
-def _span(whole: str, repair: Repair, text: str) -> tuple[int, int] | None:
-    """Find the words of a sentence or a reference in the file: the only place of them with the text around them."""
-    if not whole:
-        return None
-    for around in (60, 30, 15):
-        start = max(0, repair.start - around)
-        for stop in (min(len(whole), repair.end + around), repair.end):
-            piece = whole[start:stop]
-            if text.count(piece) == 1:
-                at = text.index(piece) + repair.start - start
-                return at, at + repair.end - repair.start
-    return None
-
-
-def _by_hand(remarked: Remarked, repair: Repair) -> str:
-    where = f"sentence {remarked.sentence}" if remarked.sentence is not None else f"reference {remarked.reference}"
-    return f"{where}, by hand: {remarked.remark.words}: {remarked.stated!r} -> {repair.to!r}"

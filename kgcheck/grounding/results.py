@@ -147,11 +147,6 @@ def words_about(text: str, number: Span, *, fading: bool = False) -> dict[str, f
     return found
 
 
-def stems_of(text: str) -> list[str]:
-    """Stems of the words of a text that name something."""
-    return _placed_stems(text).stems
-
-
 def counted_thing(text: str, end: int) -> str:
     """The stem of the first word behind a number that names something: what is counted; empty if none is near."""
     stems = _placed_stems(text)

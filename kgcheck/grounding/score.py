@@ -96,12 +96,15 @@ class CorpusFigures(Value):
 
 
 class DimensionScore(Value):
-    """A dimension from 0 to 100 by its tiers; ``score`` is none where the judge's is."""
+    """A dimension from 0 to 100 by its tiers; ``partial`` and ``score`` are none where the judge's is.
+
+    ``surface`` is what was counted: it rises with every word, and is no grade.
+    """
 
     judged: float | None
     corpus: float | None
     surface: float
-    partial: float = Field(description="of the tiers that are there, each with its weight")
+    partial: float | None = Field(description="of the tiers that are there, each with its weight")
     score: float | None
     judgement: DimensionJudgement | None = None
 
@@ -282,7 +285,7 @@ def _dimension(
     return DimensionScore(
         **tiers,
         surface=surface,
-        partial=blend / sum(rules.tiers[tier] for tier in there) * factor,
+        partial=None if judgement is None else blend / sum(rules.tiers[tier] for tier in there) * factor,
         score=blend * factor if None not in tiers.values() else None,
         judgement=judgement,
     )

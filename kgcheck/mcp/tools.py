@@ -290,7 +290,7 @@ class Tools:
         not verified, each sentence with what it rests on. Made by rules alone. State as true only what is of the kind
         verified.
         """
-        return brief_answer(self._workspace.brief(what, limit=limit, prose=False))
+        return brief_answer(self._workspace.brief(what, limit=limit))
 
     def check_protocol(
         self,

@@ -68,7 +68,7 @@ def ground_folder(
                 counts[remarked.remark.value] += 1
             for form in job.forms if out else ():
                 report = Path(out or "") / f"{name}{_MARK}{'md' if form == 'markdown' else form}"
-                write_text(report, rendered(found, form, code))
+                write_text(report, rendered(found, form))
                 reports.append(str(report))
     not_looked = not_looked_notes(grounder.not_looked.items())
     known = set(before)

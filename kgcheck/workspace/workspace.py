@@ -326,23 +326,16 @@ class Workspace(Context):
         except LedgerError:
             return []
 
-    def brief(self, topic: str, *, limit: int = 100, prose: bool = True, **options: Any) -> "Brief":
-        """Gather what is verified, stated, denied and open about a node or a topic; options: `Spending`.
-
-        With the brain ``llm``, the same facts as prose, too; a sentence that they do not bear out is thrown away.
-        """
+    def brief(self, topic: str, *, limit: int = 100) -> "Brief":
+        """Gather what is verified, stated, denied and open about a node or a topic."""
         from kgcheck.grounding.brief import make_brief
 
-        spending = options_from(Spending, options)
-        return make_brief(self, topic, limit, spending if prose and self.brain == "llm" else None)
+        return make_brief(self, topic, limit)
 
     # Manuscripts
 
     def ground(self, manuscript: str | Path, **options: Any) -> "tuple[Grounded, Notes]":
-        """Hold a manuscript against graph, papers, its citations and results, as far as named; options: `TextOptions`.
-
-        With the brain ``llm`` a model reads the sentences in which the rules find nothing stated of the graph.
-        """
+        """Hold a manuscript against graph, papers, its citations and results, as named; options: `TextOptions`."""
         from kgcheck.grounding.ground import ground_manuscript
 
         return ground_manuscript(self, Path(manuscript), options_from(TextOptions, options))

@@ -24,7 +24,6 @@ from kgcheck.curation.project import Job
 from kgcheck.graph import bounds, statement_writer
 from kgcheck.graph.store import MOST_HOPS
 from kgcheck.grounding.claims import claim_map
-from kgcheck.grounding.claims import page as claims_page
 from kgcheck.ledger.tables import METADATA
 from kgcheck.literature import search
 from kgcheck.literature.topics import LONGEST_TOPIC, TopicGathering
@@ -415,8 +414,6 @@ NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
         ("papers about up to {} edges", lambda: papers.MOST_EDGES),
     ],
     "docs/claims.md": [
-        ("draws {} papers", lambda: claims_page.MOST_DRAWN),
-        ("lists {} at most", lambda: claims_page.MOST_LISTED),
         ("PageRank (damping {})", lambda: claim_map.DAMPING),
     ],
     "docs/howto_ground.md": [

@@ -8,7 +8,6 @@ import pytest
 from kgcheck.grounding.remarks import Remark
 from tests.support import ROOT
 from tests.support.audits import Said, kgcheck
-from tests.support.sarif import sarif_schema
 
 NOTE = """# Abstract
 
@@ -63,30 +62,10 @@ def test_thresholds_and_limits_decide_the_exit_code(note: Path) -> None:
     assert ground(note, "--max", "nothing=0").refuses("")
 
 
-def test_a_repair_is_a_diff_and_the_file_stays(note: Path) -> None:
-    said = ground(note, "--fix", note.with_name("fix.diff"))
-
-    lines = note.with_name("fix.diff").read_text(encoding="utf-8").splitlines()
-    assert said.code == 1
-    assert [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")] == [
-        "-ABC1 was seen in 73.1% of treated mice [1,9]. It rose by 35%.",
-        "+ABC1 was seen in 71.2% of treated mice [1,9]. It rose by 35%.",
-    ]
-    assert note.read_text(encoding="utf-8") == NOTE
-
-
 def test_every_form_is_written_to_a_folder(note: Path) -> None:
     ground(note, "--out", note.with_name("out"))
 
     out = note.with_name("out")
-    sarif = json.loads((out / "ground.sarif").read_text(encoding="utf-8"))
-    sarif_schema().validate(sarif)
-    (run,) = sarif["runs"]
-    assert [(r["ruleId"], r["level"]) for r in run["results"]] == [
-        ("number_differs", "error"),
-        ("marker_out_of_range", "error"),
-    ]
-    assert run["results"][0]["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
     html = (out / "ground.html").read_text(encoding="utf-8")
     assert 'class="sentence contradicted"' in html
     assert "script-src 'sha256-" in html

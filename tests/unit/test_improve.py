@@ -336,7 +336,6 @@ def test_a_kill_between_any_two_writes_loses_no_round_and_does_none_twice(
     whole = bench.run(2, out="whole")
     writes, wanted = count, whole.text()
     assert [r.outcome for r in whole.rounds] == ["accepted", "accepted"]
-    assert (whole.folder / "scores.svg").read_text(encoding="utf-8").count("accepted: ") == 2
 
     for most in range(writes):
         count = 0

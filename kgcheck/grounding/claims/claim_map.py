@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,6 +306,16 @@ class ClaimMap(Value):
     def claims(self) -> dict[str, PaperClaim]:
         """All claims, by their keys."""
         return {claim.key: claim for paper in self.papers for claim in paper.claims}
+
+    def as_row(self) -> dict[str, Any]:
+        """All of it in the form that `--format json` prints: a claim of a pair or a group by its paper and words."""
+        row = self.model_dump(mode="json")
+        stated = {key: {"paper": claim.paper, "quote": claim.quote} for key, claim in self.claims.items()}
+        for pair in row["pairs"]:
+            pair |= {side: stated[pair[side]] for side in ("first", "second")}
+        for group in row["groups"]:
+            group["claims"] = [stated[key] for key in group["claims"]]
+        return row
 
     def for_papers(self, ids: Collection[str]) -> "ClaimMap":
         """Narrow it to some papers, those in citation with them, and the claims that support or contradict theirs."""

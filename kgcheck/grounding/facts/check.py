@@ -17,7 +17,7 @@ from kgcheck.grounding.facts.named import (
     statement_words,
     without_marks,
 )
-from kgcheck.grounding.facts.statements import ModelReader, SentenceReader, StatedEdge
+from kgcheck.grounding.facts.statements import SentenceReader, StatedEdge
 from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.ledger.verified import VerifiedReader
@@ -193,19 +193,11 @@ _STATES_OF_DENIALS = {
     Remark.EDGE_UNVERIFIED: SentenceState.UNSUPPORTED,
 }
 
-_STATES_OF_MODELS = {
-    SentenceState.VERIFIED: SentenceState.SUPPORTED,
-    SentenceState.CONTRADICTED: SentenceState.UNSUPPORTED,
-}
-"""States of an edge that a model read: it may have misread."""
-
 _ORDER = (Remark.EDGE_VERIFIED, Remark.EDGE_REFUTED, Remark.EDGE_UNVERIFIED, Remark.EDGE_UNKNOWN)
 
 
 class FactCheck:
     """Check of sentences against a graph; one serves any number of manuscripts."""
-
-    model: ModelReader | None = None
 
     def __init__(
         self, graph: GraphStore, verified: VerifiedReader | None, reference: SnapshotSource | None, schema: Schema
@@ -224,8 +216,7 @@ class FactCheck:
         for sentence in manuscript.sentences:
             named = things[sentence.number]
             if may_state(manuscript, sentence) and (human is None or human.allows(sentence.text, named)):
-                edges = self._reader.read(sentence.text, named)
-                stated[sentence.number] = edges or (self.model.read(sentence.text, named) if self.model else [])
+                stated[sentence.number] = self._reader.read(sentence.text, named)
         found = self._edges(stated)
         for sentence in manuscript.sentences:
             for name, id_ in pairwise(things[sentence.number]):
@@ -310,9 +301,6 @@ class FactCheck:
         could_not = bool(best.not_looked) and remark is Remark.EDGE_UNKNOWN
         why = f"{best.why}; could not look: {best.not_looked}" if could_not else best.why
         words = f"{edge.head.text} {best.task.relation} {edge.tail.text}"
-        if edge.model:
-            state = _STATES_OF_MODELS.get(state, state)
-            words = f"{words}, as {edge.model} reads it"
         return Remarked(
             remark=remark,
             state=SentenceState.NOT_CHECKABLE if could_not else state,
