@@ -77,8 +77,9 @@ class StudyPassage(Value):
 
     @property
     def digest_now(self) -> str:
-        """Digest of paper, place and quote as they stand here."""
-        return digest_of_things([self.paper, self.title, self.year, self.url, self.section, self.heading, self.quote])
+        """Digest of paper, place and quote as they stand here, whatever its spaces."""
+        quote = " ".join(self.quote.split())
+        return digest_of_things([self.paper, self.title, self.year, self.url, self.section, self.heading, quote])
 
 
 class StudyFact(Value):
@@ -270,9 +271,11 @@ class StudyProtocol(StudyGrounds):
             for step in section.steps:
                 if not step.id.startswith(f"{section.id}."):
                     raise ValueError(f"the step {step.id} stands in the section {section.id}")
-                named = {*step.facts} - facts | {*step.quoted} - passages | {*step.data_sets} - data_sets
+                named = (
+                    {*step.facts} - facts | {*step.quoted, *step.passages} - passages | {*step.data_sets} - data_sets
+                )
                 if named:
-                    raise ValueError(f"the step {step.id} rests on {min(named)}, which the protocol does not have")
+                    raise ValueError(f"the step {step.id} rests on {min(named)!r}, which the protocol does not have")
         return self
 
 
