@@ -187,6 +187,7 @@ class StudyGrounds(Value):
     nodes: tuple[StudyNode, ...] = Field(default=(), description="nodes that the objective is about")
     facts: tuple[StudyFact, ...] = ()
     data_sets: tuple[StudyDataSet, ...] = ()
+    refused: dict[str, str] = Field(default={}, description="ready analyses that the graph cannot run for it, and why")
 
     def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
         """Nodes of some labels, without those that an audit refuted."""

@@ -112,6 +112,7 @@ def assembled(
         ]
         numbered.append(section.model_copy(update={"id": f"S{number}", "steps": tuple(steps)}))
     named = {i for section in numbered for step in section.steps for i in step.data_sets}
+    refusals = (f"the ready analysis {name!r} is left out: {why}" for name, why in material.refused.items())
     return StudyProtocol(
         objective=material.objective,
         made_at=material.made_at,
@@ -120,9 +121,10 @@ def assembled(
         sections=tuple(numbered),
         nodes=material.nodes,
         facts=material.facts,
+        refused=material.refused,
         passages=tuple(p.model_copy(update={"id": new[p.id]}) for p in passages if p.id in new),
         data_sets=tuple(d for d in material.data_sets if d.id in named),
-        notes=tuple(dict.fromkeys((*material.notes, *notes))),
+        notes=tuple(dict.fromkeys((*material.notes, *refusals, *notes))),
     )
 
 
@@ -186,6 +188,8 @@ def _sentence(name: str, names: Sequence[str], **words: str) -> str:
 def fitting_analyses(grounds: StudyGrounds) -> Iterator[tuple[str, AnalysisUse]]:
     """The ready analyses that fit the objective, by the nodes that it is about."""
     for name, use in DesignRules.shipped().analyses.items():
+        if name in grounds.refused:
+            continue
         members = distinct(grounds.of_labels(use.members))
         targets = _targets(name)
         if len(members) >= ready_analysis(name).least_genes and (not targets or grounds.of_labels(targets)):

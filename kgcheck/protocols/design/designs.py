@@ -17,8 +17,9 @@ from kgcheck.model import CheckType, Ref
 from kgcheck.options import Spending
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
-from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.by_rules import design_by_rules, fitting_analyses
 from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
+from kgcheck.protocols.programs.steps import refusal_of
 from kgcheck.protocols.protocol import (
     FILE,
     ExperimentalReport,
@@ -194,7 +195,7 @@ def _material(
         unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
     notes += unavailable
     nodes = _study_nodes(context, objective, notes)
-    return DesignMaterial(
+    material = DesignMaterial(
         objective=objective,
         made_at=clock.now(),
         nodes=nodes,
@@ -204,6 +205,9 @@ def _material(
         notes=tuple(dict.fromkeys(notes)),
         unavailable=tuple(dict.fromkeys(unavailable)),
     )
+    fitting = [name for name, _ in fitting_analyses(material)]
+    refused = {name: why for name in fitting if (why := refusal_of(context, material, name))}
+    return material.model_copy(update={"refused": refused})
 
 
 def design_again(folder: Path) -> tuple[StudyProtocol, bool]:
