@@ -433,7 +433,7 @@ def test_the_command_shows_what_is_kept_and_no_control_characters(environment: S
 
 def test_the_command_ends_with_3_where_a_place_is_down(environment: StudyServices, tmp_path: Path) -> None:
     environment.server.always = answers(503)
-    done = command(tmp_path, "--place", "pubmed")
+    done = command(tmp_path)
 
     assert done.code == 3
     assert "pubmed, query 1: could not be looked at" in done.err

@@ -84,7 +84,6 @@ def test_each_place_has_its_language() -> None:
 
     assert query.pubmed == '("a b"[tiab] OR "cd"[tiab]) AND ("GEO"[tiab])'
     assert query.pmc == '("a b" OR "cd") AND ("GEO") AND "open access"[filter]'
-    assert query.europepmc == '(TITLE_ABS:"a b" OR TITLE_ABS:"cd") AND (TITLE_ABS:"GEO")'
     assert query.geo("Homo sapiens") == '("a b" OR "cd") AND "Homo sapiens"[ORGN]'
     assert query.geo('"] OR all[filter') == '("a b" OR "cd") AND "OR all filter"[ORGN]'
     assert query.words == "a b cd"
@@ -112,7 +111,7 @@ def test_queries_are_balanced_whatever_the_objective(title: str, text: str, name
 
     assert len(made) <= 5
     for query in made:
-        for written in (query.pubmed, query.pmc, query.europepmc, query.geo("Homo sapiens")):
+        for written in (query.pubmed, query.pmc, query.geo("Homo sapiens")):
             bare = re.sub(r'"[^"]*"', "T", written)
             assert BALANCED.fullmatch(bare), written
 
@@ -199,12 +198,12 @@ def test_queries_of_nothing() -> None:
 def test_a_paper_that_two_others_turn_out_to_be_is_one() -> None:
     met = MetPapers()
     met.add(paper("One", "Short.", ids=("pmid:1",)), "pubmed", 1)
-    met.add(paper("One", "Short.", ids=("doi:10.5555/1",)), "europepmc", 2)
+    met.add(paper("One", "Short.", ids=("doi:10.5555/1",)), "geo", 2)
     met.add(paper("Two", "Short.", ids=("pmid:2",)), "pubmed", 2)
     met.add(paper("One", "Short.", ids=("pmid:1", "doi:10.5555/1")), "pmc", 3)
     met.retract(lambda ids: {"doi:10.5555/1"})
 
     assert [(m.paper.ids, m.places, m.queries, m.paper.retracted) for m in met.every()] == [
-        (("pmid:1", "doi:10.5555/1"), ("pubmed", "europepmc", "pmc"), (1, 2, 3), True),
+        (("pmid:1", "doi:10.5555/1"), ("pubmed", "geo", "pmc"), (1, 2, 3), True),
         (("pmid:2",), ("pubmed",), (2,), False),
     ]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import WholePaper
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import ExperimentalReport, Objective
-from kgcheck.protocols.reports.papers import experimental_report, grade_reports, method_sections, report_by_model
+from kgcheck.protocols.reports.papers import experimental_report, grade_reports, report_by_model
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.steps import deeds_of, outline_of, species_in, step_of
 from kgcheck.protocols.reports.tools_and_data import StatisticWords, data_set_ids, statistics_in, tools_in
@@ -360,25 +359,6 @@ def test_a_model_can_only_point_at_words_of_the_paper(tmp_path: Path) -> None:
     assert all(step.text in text["text"] for step, text in zip(steps, wanted, strict=True))
     assert steps[0].parameters
     assert (found.made_by, found.dropped) == ("test", 6)
-
-
-def test_a_weak_model_says_of_each_sentence_whether_it_is_a_step(tmp_path: Path) -> None:
-    forms: list[dict[str, Any]] = []
-
-    def play(request: Asked) -> Move:
-        forms.append(request.body["response_format"]["json_schema"]["schema"])
-        numbers = json.loads(str(request.messages[-1]["content"]))["sentences"]
-        # The first one is a step; a number that nobody sent is none.
-        return Say(text=json.dumps({number: number == "1" for number in numbers} | {"99": True}))
-
-    whole = paper(tmp_path)
-    found = _by_model(whole, play, llm_small=True)
-
-    steps = [step for section in found.sections for step in section.steps]
-    assert [len(steps), found.dropped] == [len(forms), len(forms)]
-    assert all(form["required"] == list(form["properties"]) for form in forms)
-    sentences = {s.text for m in method_sections(whole) for s in m.sentences}
-    assert {step.text for step in steps} <= sentences
 
 
 def test_the_methods_of_real_papers_are_read(shared_data: Path) -> None:

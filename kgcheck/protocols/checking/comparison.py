@@ -22,7 +22,6 @@ from kgcheck.protocols.design.by_rules import (
     quoted_text,
     section_of,
     taken_over,
-    with_alternatives,
     words_of_analysis,
 )
 from kgcheck.protocols.design.material import DesignRules, facts_named, holds_words, strange_marks
@@ -64,12 +63,12 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
         yield from _about_remarks(protocol)
         yield from _note_remarks(protocol)
     passages = {passage.id: passage for passage in protocol.passages}
-    for step, others in zip(protocol.steps, _alternatives(protocol), strict=True):
+    for step in protocol.steps:
         own = [passages[i] for i in step.passages]
         if quoted_text(step) is not None and own:
             differences = [*_of_quoted(step, own, passages)]
             if by_rules:
-                differences += _of_rules(step, own, protocol, others)
+                differences += _of_rules(step, own, protocol)
         elif step.fixed in DesignRules.shipped().fixed:
             # It was made again, or by other rules.
             differences = []
@@ -99,16 +98,6 @@ def _compared(protocol: StudyProtocol, name: str) -> object:
         (section.id, section.heading, [(s.id, s.fixed) if s.fixed else _plain(s) for s in section.steps])
         for section in protocol.sections
     ]
-
-
-def _alternatives(protocol: StudyProtocol) -> Iterator[str]:
-    """Yield the sentences of each rationale about other papers."""
-    sections = [
-        section.model_copy(update={"steps": tuple(step.model_copy(update={"rationale": ""}) for step in section.steps)})
-        for section in protocol.sections
-    ]
-    bare = with_alternatives(protocol.model_copy(update={"sections": tuple(sections)}))
-    return (step.rationale for step in bare.steps)
 
 
 def _differing(step: StudyStep, note: str) -> StudyRemarked:
@@ -304,7 +293,7 @@ def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[s
             yield f"takes or makes: no passage names {item.name!r}"
 
 
-def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol, others: str) -> Iterator[str]:
+def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol) -> Iterator[str]:
     """Yield what rules take from the passages of a step, and it lacks."""
     read = [_read(passage.quote) for passage in own]
     statistics = dict.fromkeys(name for one in read for name in one.statistics)
@@ -332,7 +321,7 @@ def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProto
         strange = [i for i in step.facts if i not in facts]
         yield f"facts: it names {', '.join(strange) or 'fewer'} than those of the nodes in its words"
     papers = list(dict.fromkeys(passage.paper for passage in own))
-    reasons = {f"{taken_over(papers, h)} {others}".strip() for h in ("", *own[0].heading.split(" > "), own[0].heading)}
+    reasons = {taken_over(papers, h) for h in ("", *own[0].heading.split(" > "), own[0].heading)}
     if _plain(step.rationale) not in map(_plain, reasons):
         yield f"rationale: {step.rationale[:_SHOWN]!r}, and its passages are of {', '.join(papers)[:_SHOWN]}"
 

@@ -85,7 +85,7 @@ def _by_model(
     with noting() as notes, ChatClient(context.settings, notes) as client:
         material = folder.read()
         if material is None:
-            material = gather().model_copy(update={"made_by": client.model, "small": client.small})
+            material = gather().model_copy(update={"made_by": client.model})
             folder.begin(material)
         elif material.objective != objective or material.made_by != client.model:
             raise InputFormat(

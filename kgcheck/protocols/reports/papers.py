@@ -10,9 +10,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import BaseModel, Field, RootModel
+from pydantic import BaseModel, Field
 
 from kgcheck.context import noting
 from kgcheck.errors import InputFormat, UnknownName
@@ -25,7 +25,7 @@ from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.forms import messages_of, with_schema
+from kgcheck.llm.forms import messages_of
 from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
@@ -313,9 +313,6 @@ MOST_CHARACTERS = 12_000
 MOST_QUOTES = 80
 """Most quotes of one answer that are read."""
 
-FEW_SENTENCES = 8
-"""Most sentences in one request to a weak model."""
-
 _LEAST_WORDS = 3
 
 
@@ -329,10 +326,6 @@ class QuotedSteps(BaseModel):
     """The form of an answer."""
 
     steps: list[QuotedStep] = Field(default=[])
-
-
-class ChosenSentences(RootModel[dict[str, bool]]):
-    """Answer of a model for each sentence, by its number: true for a step."""
 
 
 def report_by_model(
@@ -350,7 +343,7 @@ def report_by_model(
     for method in method_sections(paper):
         steps: dict[str, ReportStep] = {}
         dry = bool(_DRY_HEADING.search(method.section.heading))
-        for text, quotes in (_chosen if client.small else _quoted)(method, client, meter):
+        for text, quotes in _quoted(method, client, meter):
             dropped += max(0, len(quotes) - MOST_QUOTES)
             for words in quotes[:MOST_QUOTES]:
                 if words not in text or len(words.split()) < _LEAST_WORDS or words in steps or number >= MOST_STEPS:
@@ -375,20 +368,6 @@ def _quoted(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterat
         messages = messages_of(model_task("report steps"), {"heading": method.section.heading, "text": text})
         answer, _ = client.answer(messages, QuotedSteps, meter=meter, temperature=0)
         yield text, [quoted.words.strip() for quoted in answer.steps]
-
-
-def _chosen(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterator[tuple[str, list[str]]]:
-    """The same for a weak model, which copies badly: it says of each sentence whether it is a step."""
-    for at in range(0, len(method.sentences), FEW_SENTENCES):
-        own = {str(n): s.text for n, s in enumerate(method.sentences[at : at + FEW_SENTENCES], 1)}
-
-        def narrow(schema: dict[str, Any], own: dict[str, str] = own) -> dict[str, Any]:
-            parts = {number: {"type": "boolean"} for number in own}
-            return {"title": schema["title"], "type": "object", "properties": parts, "required": list(parts)}
-
-        messages = messages_of(model_task("report steps, in short"), {"sentences": own})
-        answer, _ = client.answer(messages, with_schema(ChosenSentences, narrow), meter=meter, temperature=0)
-        yield " ".join(own.values()), [own.get(number, "") for number, is_step in answer.root.items() if is_step]
 
 
 _SHOWN = 5

@@ -266,15 +266,9 @@ class SearchModel:
         return tuple(q.query() for q in answer.queries)
 
     def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Just as many queries as are wanted, of plain terms that end; a weak model writes shorter ones."""
-        number, small = SearchRules.shipped().limits.queries, self._client.small
-        groups, terms = (2, 2) if small else (4, 8)
-        term = {"type": "string"} | ({"pattern": "^[A-Za-z][A-Za-z0-9 -]{1,39}$"} if small else {})
-        written = schema["$defs"][QueryAnswer.__name__]["properties"]
+        """Just as many queries as are wanted."""
+        number = SearchRules.shipped().limits.queries
         schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
-        written["purpose"]["maxLength"] = 60
-        written["groups"] |= {"minItems": 2, "maxItems": groups}
-        written["groups"]["items"] = {"type": "array", "items": term, "minItems": 1, "maxItems": terms}
         return schema
 
     def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:

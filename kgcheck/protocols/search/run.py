@@ -33,14 +33,13 @@ from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
-from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.http import Http
 from kgcheck.providers.paper_service import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.providers.repositories import Geo
 
-SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]
+SearchPlace = Literal["pubmed", "pmc", "geo", "index"]
 """``index``: the local literature index."""
 
 
@@ -158,7 +157,6 @@ PaperSearch = Callable[[SearchQuery, int], PapersFound]
 def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
     """Searches of services; PMC with the abstracts that PubMed has of its papers."""
     pubmed, pmc = PubMed(http, http.settings, day), Pmc(http, http.settings, day)
-    europepmc = EuropePmc(http, http.settings, day)
 
     def search_pmc(query: SearchQuery, most: int) -> PapersFound:
         page = pmc.relevant(query.pmc, most)
@@ -169,7 +167,6 @@ def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
     return {
         "pubmed": lambda query, most: _found(pubmed.relevant(query.pubmed, most), "pubmed"),
         "pmc": search_pmc,
-        "europepmc": lambda query, most: _found(europepmc.page(query.europepmc, "", most), "europepmc"),
     }
 
 
@@ -200,7 +197,7 @@ def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
 
 
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
-"""Places to search by default."""
+"""Services that are searched."""
 
 SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
@@ -216,7 +213,6 @@ class SearchMeans:
     index: LiteratureIndex | None = None
     embedder: Embedder | None = None
     model: SearchModel | None = None
-    places: tuple[SearchPlace, ...] = PLACES
 
 
 def search_for(
@@ -234,7 +230,7 @@ def search_for(
     if not concepts:
         raise UsageError("the objective names nothing to look for", "name genes, diseases or methods in its title")
     folder.mkdir(parents=True, exist_ok=True)
-    described = {"objective": objective.model_dump(mode="json"), "places": list(means.places)}
+    described = {"objective": objective.model_dump(mode="json")}
     # Another search in the same folder goes on with nothing of this one.
     note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
     day = day_of(note, today)
@@ -291,21 +287,19 @@ class _Search:
         http = self.means.http
         if http is None:
             return
-        known = _searches(http, self.day)
-        searches = {name: known[name] for name in self.means.places if name in known}
-        geo = Geo(http, http.settings, self.day) if "geo" in self.means.places else None
-        with self.progress.step("searching", len(queries) * len(self.means.places)) as step:
+        searches = _searches(http, self.day)
+        geo = Geo(http, http.settings, self.day)
+        with self.progress.step("searching", len(queries) * len(PLACES)) as step:
             for number, query in enumerate(queries, 1):
                 for place, search in searches.items():
                     self._search(place, search, number, query)
                     step.advance()
-                if geo:
-                    self._search_data_sets(geo, number, query)
-                    step.advance()
+                self._search_data_sets(geo, number, query)
+                step.advance()
 
     def _local(self, queries: Sequence[SearchQuery]) -> None:
         """Search the local index where no service could be looked at."""
-        looked = len(queries) * len(self.means.places) > len(self._unsearched)
+        looked = len(queries) * len(PLACES) > len(self._unsearched)
         if self.means.http is not None and looked:
             return
         why = "no service was asked" if self.means.http is None else "no service could be looked at"
@@ -401,7 +395,7 @@ class _Search:
     def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
         http = self.means.http
-        if http is None or "pmc" not in self.means.places:
+        if http is None:
             return papers
         pmc = Pmc(http, http.settings, self.day)
         lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
@@ -484,7 +478,6 @@ def search_studies(
     objective: Objective,
     folder: Path,
     *,
-    places: Sequence[SearchPlace] = (),
     spending: Spending | None = None,
 ) -> tuple[StudySearch, tuple[str, ...]]:
     """Search papers and data sets for an objective; a folder gets the result, the log and what was kept."""
@@ -503,7 +496,6 @@ def search_studies(
             index=index,
             embedder=index.embedder if index else None,
             model=model,
-            places=tuple(places) or PLACES,
         )
         found = search_for(objective, folder, means, progress=context.progress)
     return found, (*notes, *found.notes)
