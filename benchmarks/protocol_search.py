@@ -100,7 +100,7 @@ class BooleanPlace:
         fitting = [n for n, t in enumerate(self._folded) if all(any(term in t for term in g) for g in groups)]
         scores = self._words.scores(query.words)
         best = sorted(fitting, key=lambda n: (-scores[n], n))[:most]
-        return PapersFound(tuple(self.papers_known[n] for n in best), len(fitting))
+        return PapersFound(tuple(self.papers_known[n] for n in best))
 
 
 def _spaced(text: str) -> str:

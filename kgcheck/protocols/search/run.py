@@ -16,13 +16,12 @@ from pydantic import Field
 
 from kgcheck.context import Context, noting
 from kgcheck.errors import SourceError, UsageError
-from kgcheck.literature.documents import Document, Rejected, clean
+from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.gather import day_of, whole_of, write_note
 from kgcheck.literature.papers import WholePaper, paper_of_abstract, paper_of_record
 from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.model import Value
 from kgcheck.options import Spending
@@ -142,11 +141,9 @@ def _joined(one: WholePaper, other: WholePaper) -> WholePaper:
 
 
 class PapersFound(NamedTuple):
-    """Result of a query at a place: papers, rejected records, and the terms unknown there."""
+    """Result of a query at a place: papers, and the terms unknown there."""
 
     papers: tuple[WholePaper, ...]
-    total: int
-    rejected: tuple[Rejected, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -172,8 +169,7 @@ def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
 
 def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> PapersFound:
     """Search the local literature index, which no service is asked for."""
-    papers = tuple(paper_of_document(index, hit.document) for hit in index.search(query.words, limit=most))
-    return PapersFound(papers, len(papers))
+    return PapersFound(tuple(paper_of_document(index, hit.document) for hit in index.search(query.words, limit=most)))
 
 
 def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
@@ -191,9 +187,8 @@ def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperR
 
 
 def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
-    made = [paper_of_record(record, place) for record in page.records]
-    papers = tuple(paper for paper in made if isinstance(paper, WholePaper))
-    return PapersFound(papers, page.total, tuple(p for p in made if isinstance(p, Rejected)), page.unknown)
+    made = (paper_of_record(record, place) for record in page.records)
+    return PapersFound(tuple(paper for paper in made if isinstance(paper, WholePaper)), page.unknown)
 
 
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
@@ -201,7 +196,6 @@ PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
 
 SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
-_LOG_FILE = "search.log.jsonl"
 
 
 @dataclass(frozen=True)
@@ -235,11 +229,7 @@ def search_for(
     note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
     day = day_of(note, today)
     write_note(note, described, day, ended=False)
-    with StepLog(folder / _LOG_FILE) as log:
-        log.put("began", day=day, **described)
-        found = _Search(objective, concepts, folder, means, day, log, progress or NoProgress()).run()
-        log.put("ended", kept=len(found.kept), usable=len(found.usable), unsearched=len(found.unsearched))
-        log.end()
+    found = _Search(objective, concepts, folder, means, day, progress or NoProgress()).run()
     write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
     # What could not be looked at is tried again with the answers of that day.
     write_note(note, described, day, ended=not found.unsearched)
@@ -255,7 +245,6 @@ class _Search:
     folder: Path
     means: SearchMeans
     day: str
-    log: StepLog
     progress: Progress
 
     def __post_init__(self) -> None:
@@ -267,8 +256,6 @@ class _Search:
     def run(self) -> StudySearch:
         model = self.means.model
         queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
-        for number, query in enumerate(queries, 1):
-            self.log.put("query", number=number, purpose=query.purpose, pubmed=query.pubmed)
         self._services(queries)
         self._local(queries)
         papers = self._whole_texts(self._papers())
@@ -323,15 +310,6 @@ class _Search:
         for paper in found.papers:
             self._met.add(paper, place, number)
         self._note_unknown(place, number, found.unknown)
-        self.log.put(
-            "searched",
-            place=place,
-            query=number,
-            total=found.total,
-            papers=[p.id for p in found.papers],
-            left_out=[[r.record, r.reason] for r in found.rejected],
-            unknown=list(found.unknown),
-        )
 
     def _search_data_sets(self, geo: Geo, number: int, query: SearchQuery) -> None:
         try:
@@ -343,8 +321,6 @@ class _Search:
             _, numbers = self._data_sets.setdefault(record.id, (record, []))
             numbers += [number] if number not in numbers else []
         self._note_unknown("geo", number, page.unknown)
-        ids = [r.id for r in page.records]
-        self.log.put("searched", place="geo", query=number, total=page.total, data_sets=ids, unknown=list(page.unknown))
 
     def _note_unknown(self, place: SearchPlace, number: int, unknown: Sequence[str]) -> None:
         if unknown:
@@ -353,9 +329,7 @@ class _Search:
             )
 
     def _could_not(self, place: SearchPlace, number: int, error: SourceError) -> None:
-        reason = clean(error.message)[:300]
-        self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=reason))
-        self.log.put("not_searched", place=place, query=number, reason=reason)
+        self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=clean(error.message)[:300]))
 
     def _papers(self) -> list[FoundPaper]:
         if self.means.index is not None:
@@ -386,11 +360,7 @@ class _Search:
             )
             for m, j in zip(met, judged, strict=True)
         ]
-        found.sort(key=lambda p: (-p.degree, -p.relevance, p.paper.id))
-        for one in found:
-            logged = one.model_dump(mode="json", include={"degree", "relevance", "reasons", "kept"})
-            self.log.put("judged", paper=one.paper.id, **logged)
-        return found
+        return sorted(found, key=lambda p: (-p.degree, -p.relevance, p.paper.id))
 
     def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
@@ -415,12 +385,10 @@ class _Search:
         except SourceError as error:
             self._could_not("pmc", 0, error)
             return found
-        open_one = paper is not None and open_licence(paper.licence)
-        self.log.put("whole", paper=found.paper.id, found=paper is not None, open_licence=open_one)
         if paper is None:
             return found
         retracted = paper.retracted or found.paper.retracted
-        if not open_one:
+        if not open_licence(paper.licence):
             # Only what says whether it counts is taken over.
             kept = found.paper.model_copy(update={"retracted": retracted})
         else:
@@ -458,10 +426,7 @@ class _Search:
             )
             for s, text, use, (record, numbers) in zip(sets, texts, uses, met, strict=True)
         ]
-        found.sort(key=lambda d: (not d.usable, d.data_set.id))
-        for one in found:
-            self.log.put("judged", data_set=one.data_set.id, usable=one.usable, reasons=list(one.reasons))
-        return found
+        return sorted(found, key=lambda d: (not d.usable, d.data_set.id))
 
 
 def _is_whole(paper: WholePaper) -> bool:
