@@ -7,7 +7,6 @@ import click
 
 from kgcheck.choices import STUDY_STATES
 from kgcheck.cli.options import (
-    PARTS,
     FilePath,
     format_options,
     literature_option,
@@ -112,31 +111,26 @@ def _search_tables(found: "StudySearch") -> "tuple[RenderableType, RenderableTyp
     type=FilePath(dir_okay=False),
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
-@PARTS["brain"]
-@options_of(Spending, "spending")
 @format_options(("table", "json", "markdown"))
 def report(
     place: Path,
     papers: tuple[str, ...],
     objective_file: Path | None,
-    brain: str,
-    spending: Spending,
     format_: str,
     out: Path | None,
 ) -> None:
     """Report what a PAPER did, or the papers of an INDEX: steps, settings, software, statistics and data sets.
 
-    Each step is a sentence of the methods as it stands there; what it names is read by rules. With --brain llm, a model
-    chooses the sentences, and those that the paper does not have word for word are dropped.
+    Each step is a sentence of the methods as it stands there; what it names is read by rules.
 
-    Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
+    Exit codes: 0 written; 2 usage or configuration.
     """
     from kgcheck.protocols.rendering import details, reports_table
     from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
 
     objective = read_objective(objective_file) if objective_file else None
-    reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)
+    reports, notes = report_papers(place, papers=papers, objective=objective)
     note(*notes)
     match format_:
         case "json":

@@ -357,8 +357,6 @@ class ExperimentalReport(Value):
     species: tuple[str, ...] = ()
     retracted: bool = False
     sections: tuple[ReportSection, ...] = ()
-    made_by: str = "rules"
-    dropped: int = Field(default=0, ge=0, description="steps of a model that are not words of the paper")
     note: Literal["", "no methods"] = Field(default="", description="why there is nothing, where there is nothing")
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
-from kgcheck.literature.relevance import TopicFit
 from kgcheck.protocols.protocol import Objective, StudyDataSet
-from kgcheck.protocols.search.judging import data_set_use, degrees, topic_of
+from kgcheck.protocols.search.judging import data_set_use, degrees
 from kgcheck.protocols.search.queries import (
     SearchQuery,
     TermGroup,
@@ -22,7 +21,7 @@ from kgcheck.protocols.search.queries import (
 from kgcheck.protocols.search.run import MetPapers
 from tests.support.spent import spent
 
-_TERM = r"(?:TITLE_ABS:)?T(?:\[tiab\])?"
+_TERM = r"T(?:\[tiab\])?"
 _GROUP = rf"\({_TERM}(?: OR {_TERM})*\)"
 BALANCED = re.compile(rf"{_GROUP}(?: AND (?:{_GROUP}|T\[(?:filter|ORGN)\]))*")
 """A query with T for every quoted term."""
@@ -138,9 +137,7 @@ def paper(title: str, abstract: str, **more: object) -> WholePaper:
 
 
 def rated(*papers: WholePaper) -> list[tuple[int, tuple[str, ...]]]:
-    concepts = concepts_of(GREY, grey)
-    found = degrees(papers, GREY, concepts, TopicFit(topic_of(GREY, concepts), None), "words")
-    return [(d.degree, d.reasons) for d in found]
+    return [(d.degree, d.reasons) for d in degrees(papers, GREY, concepts_of(GREY, grey))]
 
 
 def test_a_paper_is_as_helpful_as_what_it_names_and_brings() -> None:

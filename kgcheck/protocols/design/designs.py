@@ -185,7 +185,7 @@ def _material(
     made = [experimental_report(one.paper, url=one.url) for one in reversed(read.values())]
     given = {report.paper for report in made}
     made += [report for report in reports if report.paper not in given]
-    judged = grade_reports(made, objective, index.embedder if index else None)
+    judged = grade_reports(made, objective)
     steps = (step for report in judged for section in report.sections for step in section.steps)
     named = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
     if context.live and (lacking := [i for i in named if i not in data_sets]):

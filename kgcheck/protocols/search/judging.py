@@ -71,14 +71,12 @@ def abstract_of(paper: WholePaper) -> str:
     return f"{paper.title}. {inner}"[:_MOST_CHARACTERS]
 
 
-def degrees(
-    papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept], fit: TopicFit, scale: str
-) -> list[PaperDegree]:
+def degrees(papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept]) -> list[PaperDegree]:
     """Grade the helpfulness of papers."""
+    fit = TopicFit(topic_of(objective, concepts), None)
     rules = SearchRules.shipped().papers
     fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
-    chosen = rules.vectors if scale == "vectors" else rules.words
-    return [_degree(p, objective, concepts, f.relevance, chosen) for p, f in zip(papers, fits, strict=True)]
+    return [_degree(p, objective, concepts, f.relevance, rules.words) for p, f in zip(papers, fits, strict=True)]
 
 
 def _degree(

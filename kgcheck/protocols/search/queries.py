@@ -49,7 +49,6 @@ class PaperRules(Value):
     data_sets: float
     other_species: float
     no_methods: float
-    vectors: LikenessScale
     words: LikenessScale
     concepts: dict[ConceptKind, float]
 

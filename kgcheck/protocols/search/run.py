@@ -17,10 +17,8 @@ from pydantic import Field
 from kgcheck.context import Context, noting
 from kgcheck.errors import SourceError, UsageError
 from kgcheck.literature.documents import Document, clean
-from kgcheck.literature.embed import Embedder
 from kgcheck.literature.gather import day_of, whole_of, write_note
 from kgcheck.literature.papers import WholePaper, paper_of_abstract, paper_of_record
-from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.model import Value
@@ -28,7 +26,7 @@ from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees, topic_of
+from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
@@ -54,7 +52,7 @@ class FoundPaper(QueriedPaper):
     """A paper that was found, and judged; ``whole`` says that its sections are here, and not its abstract alone."""
 
     degree: int = Field(ge=1, le=5, description="how helpful it is")
-    relevance: float = Field(default=0.0, description="likeness to the objective, by vectors or by words")
+    relevance: float = Field(default=0.0, description="likeness to the objective")
     reasons: tuple[str, ...] = ()
     judged_by: str = "rules"
     kept: bool = False
@@ -205,7 +203,6 @@ class SearchMeans:
     synonyms: Synonyms
     http: Http | None = None
     index: LiteratureIndex | None = None
-    embedder: Embedder | None = None
     model: SearchModel | None = None
 
 
@@ -338,10 +335,7 @@ class _Search:
         met = self._met.every()
         if not met:
             return []
-        embedder = self.means.embedder
-        fit = TopicFit(topic_of(self.objective, self.concepts), embedder)
-        scale = "vectors" if embedder else "words"
-        judged = degrees([m.paper for m in met], self.objective, self.concepts, fit, scale)
+        judged = degrees([m.paper for m in met], self.objective, self.concepts)
         judged_by = self.means.model.name if self.means.model else "rules"
         if self.means.model:
             shown = [JudgedRecord(m.paper.title, abstract_of(m.paper)) for m in met]
@@ -459,7 +453,6 @@ def search_studies(
             synonyms=context.names().mentioned,
             http=opened.enter_context(Http(context.settings)),
             index=index,
-            embedder=index.embedder if index else None,
             model=model,
         )
         found = search_for(objective, folder, means, progress=context.progress)
