@@ -102,11 +102,6 @@ class StudyFact(Value):
         """Tell whether the fact may be stated as true."""
         return self.outcome is Outcome.SUPPORTED
 
-    @property
-    def record_named(self) -> str:
-        """Source, release and record by which it was judged; empty where nobody looked."""
-        return " ".join(filter(None, (self.source, self.release, self.record)))
-
 
 class StudyNode(Value):
     """A node that the objective is about."""
