@@ -7,7 +7,6 @@ read. Needs ``make setup-models`` and ../shared/data.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -22,14 +21,12 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.programs.sandbox import run_program
 from kgcheck.protocols.programs.steps import ProgramAttempt, ProgramTask, TaskFile, attempt_of, write_program
 from kgcheck.protocols.protocol import read_objective
-from kgcheck.protocols.reports.papers import report_papers
 from kgcheck.protocols.search.judging import SearchModel
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import ROOT
 from tests.support.real_model import MODELS, Wire, served
 
-PAPERS = ("journal.pcbi.1004082.xml",)
 NOTE = ROOT / "examples" / "grounding" / "note.md"
 RESULTS = NOTE.parent / "results.json"
 OBJECTIVES = ROOT / "loaders" / "ckg" / "demo" / "protocols"
@@ -136,19 +133,6 @@ def _improve(place: Place) -> Iterator[Came]:
         yield _one(2, run)
 
 
-def _reports(place: Place) -> Iterator[Came]:
-    for name, value in place.settings.model_dump(include=_MODEL_SETTINGS).items():
-        os.environ[f"KGCHECK_{name.upper()}"] = str(value)
-    for name in PAPERS:
-
-        def run(name: str = name) -> Came:
-            (report,), _ = report_papers(place.data / "fulltext" / "plos" / name, brain="llm", tokens=place.tokens)
-            steps = sum(len(section.steps) for section in report.sections)
-            return Came(steps + report.dropped, steps, Counter({"not in the paper, or twice": report.dropped}))
-
-        yield _one(1, run)
-
-
 def _design(place: Place) -> Iterator[Came]:
     with _workspace(place) as workspace:
         for file in sorted(OBJECTIVES.glob("*.toml")):
@@ -211,7 +195,6 @@ def _program(place: Place) -> Iterator[Came]:
 _PARTS: dict[str, Callable[[Place], Iterator[Came]]] = {
     "score": _score,
     "improve": _improve,
-    "reports": _reports,
     "design": _design,
     "judge": _judge,
     "queries": _queries,

@@ -1,6 +1,6 @@
 """What a small language model makes of BioProBench's order and error items: ``python -m benchmarks.protocol_models``.
 
-A seeded sample of the items that benchmarks.protocol_checks calls unseen, the same for every model, scored as there. An
+A seeded sample of the items, of ORD of those that benchmarks.protocol_checks calls unseen, the same for every model. An
 answer that is not of the form, or is no order of the steps, is silence. Needs ``make setup-models`` and ../shared/data.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from benchmarks.protocol_checks import looked_at, order_score, seen_before
+from benchmarks.protocol_checks import looked_at, order_score
 from kgcheck.errors import KgcheckError
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.checking.order import likely_order
@@ -51,14 +51,13 @@ def main() -> None:
         json.loads((asked.data / "protocols" / f"{name}.json").read_text(encoding="utf-8")) for name in ("ORD", "ERR")
     )
     draw = random.Random(18)  # noqa: S311  # a draw
-    unseen = [i for i in orders if i["id"] not in looked_at(orders, set())]
-    seen = looked_at(errors, seen_before(errors))
-    unseen_errors = [i for i in errors if i["id"] not in seen and i["corrupted_text"] != i["corrected_text"]]
+    unseen = [i for i in orders if i["id"] not in looked_at(orders)]
+    errors = [i for i in errors if i["corrupted_text"] != i["corrected_text"]]
     with tempfile.TemporaryDirectory() as folder, served(asked.model, Path(folder), 200, 0, 2) as server:
         settings = Settings(llm_base_url=server.url, llm_model=asked.model, llm_timeout_s=600, llm_retries=0)
         with ChatClient(settings) as client:
             sys.stdout.write(ordered(client, draw.sample(unseen, asked.items), asked.seconds))
-            sys.stdout.write(judged(client, draw.sample(unseen_errors, asked.items), asked.seconds))
+            sys.stdout.write(judged(client, draw.sample(errors, asked.items), asked.seconds))
 
 
 def ordered(client: ChatClient, items: list[dict[str, Any]], seconds: float) -> str:

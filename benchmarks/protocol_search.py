@@ -1,6 +1,6 @@
 """Rule queries and the rules that choose papers, in a world of abstracts where it is known which ones belong.
 
-.venv/bin/python -m benchmarks.protocol_search [--claims 150] [--set unseen] [--model minilm]
+.venv/bin/python -m benchmarks.protocol_search [--claims 150] [--set unseen]
 
 The world: the abstracts of SciFact and the PLOS papers of ../shared/data. An objective is a claim of SciFact; what its
 authors cite for it belongs to it, and what others wrote about the same may, too. A second set of objectives are PLOS
@@ -23,16 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.topics import Remembering
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex, open_index
 from kgcheck.literature.titles import title_words
 from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.protocols.protocol import Objective
-from kgcheck.protocols.search.judging import abstract_of, degrees, topic_of
+from kgcheck.protocols.search.judging import abstract_of, degrees
 from kgcheck.protocols.search.queries import SearchQuery, SearchRules, concepts_of, queries_of
 from kgcheck.protocols.search.run import PaperSearch, PapersFound, paper_of_document, search_index
 
@@ -54,9 +52,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=150)
     parser.add_argument("--papers", type=int, default=20)
     parser.add_argument("--set", choices=("tuning", "unseen"), default="unseen")
-    parser.add_argument("--model", default="minilm", help="or none")
     chosen = parser.parse_args()
-    embedder = None if chosen.model == WORDS_ALONE else Remembering(chosen.model)
     with tempfile.TemporaryDirectory() as folder:
         with Corpus(Path(folder) / "index", create=True) as corpus:
             corpus.add([DATA / "scifact" / "corpus.csv", DATA / "fulltext" / "plos"])
@@ -68,16 +64,13 @@ def main() -> None:
                 "claims": [*_claims(chosen.set)][: chosen.claims],
                 "PLOS papers": [*_papers(boolean.papers_known, chosen.set)][: chosen.papers],
             }
-            heads = ("objectives", "queries by", "scored by", "number", "belong", "found", "of them kept")
+            heads = ("objectives", "queries by", "number", "belong", "found", "of them kept")
             heads = (*heads, "others found", "of them kept", "queries", "of 20 at random kept")
             sys.stdout.write(f"| {' | '.join(heads)} |\n{'| --- ' * len(heads)}|\n")
             for name, known in sets.items():
                 for place, search in (("pubmed", boolean.papers), ("index", partial(search_index, index))):
-                    for model in (None, embedder) if embedder else (None,):
-                        cells = _measured(known, search, model, boolean.papers_known)
-                        by = model.name if model else "words"
-                        sys.stdout.write(f"| {name} | {place} | {by} | {cells} |\n")
-                        sys.stdout.flush()
+                    sys.stdout.write(f"| {name} | {place} | {_measured(known, search, boolean.papers_known)} |\n")
+                    sys.stdout.flush()
 
 
 class BooleanPlace:
@@ -100,7 +93,7 @@ class BooleanPlace:
         fitting = [n for n, t in enumerate(self._folded) if all(any(term in t for term in g) for g in groups)]
         scores = self._words.scores(query.words)
         best = sorted(fitting, key=lambda n: (-scores[n], n))[:most]
-        return PapersFound(tuple(self.papers_known[n] for n in best), len(fitting))
+        return PapersFound(tuple(self.papers_known[n] for n in best))
 
 
 def _spaced(text: str) -> str:
@@ -108,7 +101,7 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.casefold()))} "
 
 
-def _measured(known: Sequence[Known], search: PaperSearch, model: Remembering | None, world: list[WholePaper]) -> str:
+def _measured(known: Sequence[Known], search: PaperSearch, world: list[WholePaper]) -> str:
     counts = np.zeros(8, dtype=int)
     for number, (objective, belongs) in enumerate(known):
         concepts = concepts_of(objective, lambda text: ())
@@ -119,8 +112,7 @@ def _measured(known: Sequence[Known], search: PaperSearch, model: Remembering | 
             met |= {p.id: p for p in found if p.title != objective.title}
         strange = random.Random(number).sample(world, 20)  # noqa: S311
         papers = [*met.values(), *strange]
-        fit = TopicFit(topic_of(objective, concepts), model)
-        judged = degrees(papers, objective, concepts, fit, "vectors" if model else "words")
+        judged = degrees(papers, objective, concepts)
         kept = [j.degree >= SearchRules.shipped().papers.kept for j in judged]
         own = [bool(belongs.intersection(p.ids)) for p in papers]
         first = len(met)

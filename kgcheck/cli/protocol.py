@@ -8,7 +8,6 @@ _COMMANDS = {
     "search": "Papers and data sets for an objective.",
     "report": "What papers did, step by step, in their own words.",
     "design": "Design a protocol from papers and verified facts.",
-    "show": "Show a protocol with what each step rests on.",
     "replay": "Design a protocol again from its transcript.",
     "check": "See which steps fell, and what is wrong or lacking.",
     "score": "Measure one: completeness, detail, correctness, logic, structure.",

@@ -7,7 +7,6 @@ import click
 
 from kgcheck.choices import STUDY_STATES
 from kgcheck.cli.options import (
-    PARTS,
     FilePath,
     format_options,
     literature_option,
@@ -17,14 +16,14 @@ from kgcheck.cli.options import (
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import json_result, note, result, show_or_write
+from kgcheck.cli.output import note, result, show_or_write
 from kgcheck.cli.output import show as show_result
-from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UnknownName, UsageError
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
 from kgcheck.inputs import read_whole
 from kgcheck.options import Spending
 from kgcheck.plurals import how_many
 from kgcheck.protocols.programs.sandbox import ProgramLimits
-from kgcheck.protocols.protocol import FILE, grounds_rows, read_objective, read_protocol, step_rows
+from kgcheck.protocols.protocol import FILE, read_objective, read_protocol
 from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
@@ -32,20 +31,13 @@ if TYPE_CHECKING:
 
     from kgcheck.protocols.programs.analyses import AnalysisResult
     from kgcheck.protocols.programs.steps import RunOptions
-    from kgcheck.protocols.search.run import SearchPlace, StudySearch
+    from kgcheck.protocols.search.run import StudySearch
     from kgcheck.workspace import Workspace
 
 
 @click.command("search")
 @click.argument("objective", type=FilePath(dir_okay=False))
 @out_folder_option("Folder of the result; goes on there.")
-@click.option(
-    "--place",
-    "places",
-    multiple=True,
-    type=click.Choice(("pubmed", "pmc", "europepmc", "geo")),
-    help="Where to search; may be given again [default: pubmed, pmc, geo]",
-)
 @workspace_options(
     *("store", "reference", "profile", "brain", "offline"),
     literature=literature_option("Index of papers, searched where no service can be looked at.", configured=False),
@@ -57,7 +49,6 @@ def search(
     spending: Spending,
     objective: Path,
     out: Path,
-    places: "tuple[SearchPlace, ...]",
     format_: str,
 ) -> None:
     """Search papers and data sets for OBJECTIVE (TOML): five queries with synonyms, ten results each and place.
@@ -73,7 +64,7 @@ def search(
     from kgcheck.protocols.search.run import SEARCH_FILE, search_studies
 
     wanted = read_objective(objective)
-    found, notes = search_studies(workspace, wanted, out, places=places, spending=spending)
+    found, notes = search_studies(workspace, wanted, out, spending=spending)
     note(*notes)
     for missed in found.unsearched:
         note(f"{missed.place}, query {missed.query}: could not be looked at: {missed.reason}")
@@ -120,31 +111,26 @@ def _search_tables(found: "StudySearch") -> "tuple[RenderableType, RenderableTyp
     type=FilePath(dir_okay=False),
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
-@PARTS["brain"]
-@options_of(Spending, "spending")
 @format_options(("table", "json", "markdown"))
 def report(
     place: Path,
     papers: tuple[str, ...],
     objective_file: Path | None,
-    brain: str,
-    spending: Spending,
     format_: str,
     out: Path | None,
 ) -> None:
     """Report what a PAPER did, or the papers of an INDEX: steps, settings, software, statistics and data sets.
 
-    Each step is a sentence of the methods as it stands there; what it names is read by rules. With --brain llm, a model
-    chooses the sentences, and those that the paper does not have word for word are dropped.
+    Each step is a sentence of the methods as it stands there; what it names is read by rules.
 
-    Exit codes: 0 written; 2 usage or configuration; 3 the model was stopped by --tokens or --money, or did not answer.
+    Exit codes: 0 written; 2 usage or configuration.
     """
     from kgcheck.protocols.rendering import details, reports_table
     from kgcheck.protocols.reports.papers import report_papers
     from kgcheck.report.documents import page
 
     objective = read_objective(objective_file) if objective_file else None
-    reports, notes = report_papers(place, papers=papers, objective=objective, brain=brain, spending=spending)
+    reports, notes = report_papers(place, papers=papers, objective=objective)
     note(*notes)
     match format_:
         case "json":
@@ -203,30 +189,6 @@ def design(
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
-@click.command("show")
-@click.argument("file", type=FilePath(dir_okay=False))
-@click.option("--step", help="Only this step, e.g. S3.1, with the words and facts that it rests on.")
-@table_or_json_option()
-def show(file: Path, step: str | None, format_: str) -> None:
-    """Show the protocol in FILE (protocol.json): its steps, and what each rests on."""
-    from kgcheck.cli.console import results
-    from kgcheck.report.tables import rows_table
-
-    protocol = read_protocol(file)
-    steps = [own for own in protocol.steps if step in (None, own.id)]
-    if not steps:
-        raise UnknownName("step", step or "", [own.id for own in protocol.steps])
-    if format_ == "json":
-        json_result((steps[0] if step else protocol).model_dump_json(indent=2))
-        return
-    rows = step_rows(steps)
-    result(protocol.objective.title)
-    results().print(rows_table(rows, tuple(rows[0])))
-    if step:
-        results().print(rows_table(grounds_rows(protocol, steps[0]), ("id", "what it rests on", "where")))
-    note(*protocol.notes)
-
-
 @click.command("replay")
 @click.argument("folder", type=FilePath(file_okay=False))
 def replay(folder: Path) -> None:
@@ -243,7 +205,7 @@ def replay(folder: Path) -> None:
     click.get_current_context().exit(EXIT_CLEAN if same else EXIT_FINDINGS)
 
 
-CHECK_FORMS = ("table", "json", "markdown", "sarif")
+CHECK_FORMS = ("table", "json", "markdown")
 
 
 @click.command("check")
@@ -286,7 +248,7 @@ def check(
     codes = {checked.exit_code(fail_on) for checked in found}
     # A remark outweighs what could not be looked at.
     code = 1 if 1 in codes else max(codes)
-    show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_, code), out)
+    show_or_write(checks_table(found) if format_ == "table" else rendered_checks(found, format_), out)
     for what, why in {what: why for checked in found for what, why in checked.not_looked.items()}.items():
         note(f"{what} not looked at: {why}")
     click.get_current_context().exit(code)

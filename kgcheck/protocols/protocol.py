@@ -77,8 +77,9 @@ class StudyPassage(Value):
 
     @property
     def digest_now(self) -> str:
-        """Digest of paper, place and quote as they stand here."""
-        return digest_of_things([self.paper, self.title, self.year, self.url, self.section, self.heading, self.quote])
+        """Digest of paper, place and quote as they stand here, whatever its spaces."""
+        quote = " ".join(self.quote.split())
+        return digest_of_things([self.paper, self.title, self.year, self.url, self.section, self.heading, quote])
 
 
 class StudyFact(Value):
@@ -100,11 +101,6 @@ class StudyFact(Value):
     def verified(self) -> bool:
         """Tell whether the fact may be stated as true."""
         return self.outcome is Outcome.SUPPORTED
-
-    @property
-    def record_named(self) -> str:
-        """Source, release and record by which it was judged; empty where nobody looked."""
-        return " ".join(filter(None, (self.source, self.release, self.record)))
 
 
 class StudyNode(Value):
@@ -186,6 +182,7 @@ class StudyGrounds(Value):
     nodes: tuple[StudyNode, ...] = Field(default=(), description="nodes that the objective is about")
     facts: tuple[StudyFact, ...] = ()
     data_sets: tuple[StudyDataSet, ...] = ()
+    refused: dict[str, str] = Field(default={}, description="ready analyses that the graph cannot run for it, and why")
 
     def of_labels(self, labels: Iterable[str]) -> tuple[StudyNode, ...]:
         """Nodes of some labels, without those that an audit refuted."""
@@ -270,9 +267,11 @@ class StudyProtocol(StudyGrounds):
             for step in section.steps:
                 if not step.id.startswith(f"{section.id}."):
                     raise ValueError(f"the step {step.id} stands in the section {section.id}")
-                named = {*step.facts} - facts | {*step.quoted} - passages | {*step.data_sets} - data_sets
+                named = (
+                    {*step.facts} - facts | {*step.quoted, *step.passages} - passages | {*step.data_sets} - data_sets
+                )
                 if named:
-                    raise ValueError(f"the step {step.id} rests on {min(named)}, which the protocol does not have")
+                    raise ValueError(f"the step {step.id} rests on {min(named)!r}, which the protocol does not have")
         return self
 
 
@@ -353,45 +352,9 @@ class ExperimentalReport(Value):
     species: tuple[str, ...] = ()
     retracted: bool = False
     sections: tuple[ReportSection, ...] = ()
-    made_by: str = "rules"
-    dropped: int = Field(default=0, ge=0, description="steps of a model that are not words of the paper")
     note: Literal["", "no methods"] = Field(default="", description="why there is nothing, where there is nothing")
 
 
 def few(names: Sequence[str], most: int = 6) -> str:
     """The first of some names, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
-
-
-def step_rows(steps: Iterable[StudyStep]) -> list[dict[str, str]]:
-    """Steps as rows."""
-    return [
-        {
-            "step": step.id,
-            "what to do": step.text,
-            "takes": ", ".join(item.name for item in step.inputs),
-            "makes": ", ".join(item.name for item in step.outputs),
-            "rests on": few((*step.passages, *step.facts)),
-            "analysis": step.analysis,
-        }
-        for step in steps
-    ]
-
-
-def grounds_rows(protocol: StudyProtocol, step: StudyStep) -> list[dict[str, str]]:
-    """The passages and facts of a step as rows."""
-    passages = [
-        {
-            "id": p.id,
-            "what it rests on": f"\u201c{p.quote}\u201d",
-            "where": " ".join(filter(None, (p.paper, p.heading))),
-        }
-        for p in protocol.passages
-        if p.id in step.passages
-    ]
-    facts = [
-        {"id": f.id, "what it rests on": f.stated, "where": f.record_named}
-        for f in protocol.facts
-        if f.id in step.facts
-    ]
-    return [*passages, *facts]

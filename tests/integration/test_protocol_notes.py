@@ -20,7 +20,6 @@ BODY = """<sec><title>Materials and Methods</title><sec><title>Sequencing of zin
 OBJECTIVE = 'title = "Zinc cells"\nobjective = "Sequence zinc cells."\nabout = ["zinc"]\n'
 COMMANDS = {
     "design": ("objective.toml", "--out", "made", "--papers", "one.xml"),
-    "report": ("one.xml",),
     "run": ("protocol.json", "--out", "made"),
     "score": ("protocol.json",),
     "search": ("objective.toml", "--out", "made", "--literature", "index", "--offline"),
@@ -75,9 +74,7 @@ def run(command: str, later: Move | None = None) -> Said:
     return with_model(script, "protocol", command, *COMMANDS[command], cwd=Path.cwd())[0]
 
 
-@pytest.mark.parametrize(
-    "command", [pytest.param("design", marks=pytest.mark.slow), "report", "run", "score", "search"]
-)
+@pytest.mark.parametrize("command", [pytest.param("design", marks=pytest.mark.slow), "run", "score", "search"])
 def test_what_the_endpoint_refuses_is_noted_once(command: str) -> None:
     said = run(command)
 

@@ -112,6 +112,20 @@ def test_one_gene_in_the_network_says_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_design_has_the_analyses_that_the_graph_can_run(audit: tuple[Path, Audited], tmp_path: Path) -> None:
+    names = ["SNCA", "MAPT", "PARK2", "HTRA2", "Parkinson's disease"]
+    (tmp_path / "o.toml").write_text(f'title = "Secretases"\nobjective = "What do they do?"\nabout = {names!r}\n')
+    of_graph = ("--store", demo().store, "--ledger", audit[0])
+    made = kgcheck("protocol", "design", "o.toml", "--out", "made", *of_graph)
+    assert "'proximity' is left out: 3 genes of the set and 0 others of DOID:14330 are in the network" in made.err
+
+    ran = kgcheck("protocol", "run", "made/protocol.json", "--out", "results", *of_graph)
+    assert ran.code == 0, ran
+    assert ran.out.endswith("2 done\n")
+    checked = kgcheck("protocol", "check", "made/protocol.json", *of_graph)
+    assert "step_missing" not in checked.out
+
+
 def test_a_check_is_no_audit_of_which_analyses_leave_out_what_it_refuted(
     audit: tuple[Path, Audited], tmp_path: Path
 ) -> None:

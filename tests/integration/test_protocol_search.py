@@ -10,12 +10,12 @@ import pytest
 
 from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.step_log import StepLog
+from kgcheck.literature.papers import WholePaper
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import Objective, read_formatted
 from kgcheck.protocols.search.judging import SearchModel
-from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, SearchMeans, StudySearch, search_for
+from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, MetPapers, SearchMeans, StudySearch, search_for
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support import loopback
@@ -201,9 +201,6 @@ def test_the_same_search_asks_nobody_and_writes_the_same(
 
     assert len(services.server.calls) == before
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == files
-    steps = [json.loads(line)["step"] for line in (tmp_path / "out" / "search.log.jsonl").read_text().splitlines()]
-    assert (steps[0], steps[-1]) == ("began", "ended")
-    assert {"query", "searched", "judged", "whole"} <= set(steps)
 
 
 def test_what_was_killed_goes_on(services: StudyServices, look: Callable[..., StudySearch]) -> None:
@@ -212,17 +209,17 @@ def test_what_was_killed_goes_on(services: StudyServices, look: Callable[..., St
     class Killed(BaseException):
         pass
 
-    put = StepLog.put
+    add = MetPapers.add
 
-    def dies(log: StepLog, step: str, **values: object) -> None:
+    def dies(met: MetPapers, paper: WholePaper, place: Any, query: int) -> None:
         nonlocal calls
         calls += 1
-        if calls == 9:
+        if calls == 5:
             raise Killed
-        put(log, step, **values)
+        add(met, paper, place, query)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StepLog, "put", dies)
+        patch.setattr(MetPapers, "add", dies)
         with pytest.raises(Killed):
             look()
     seen = [c.body for c in services.server.calls]
@@ -433,7 +430,7 @@ def test_the_command_shows_what_is_kept_and_no_control_characters(environment: S
 
 def test_the_command_ends_with_3_where_a_place_is_down(environment: StudyServices, tmp_path: Path) -> None:
     environment.server.always = answers(503)
-    done = command(tmp_path, "--place", "pubmed")
+    done = command(tmp_path)
 
     assert done.code == 3
     assert "pubmed, query 1: could not be looked at" in done.err

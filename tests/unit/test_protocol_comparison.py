@@ -80,8 +80,8 @@ MATERIAL = DesignMaterial(
 Raw = dict[str, Any]
 
 
-def alarms(study: StudyProtocol) -> set[tuple[str, str, str]]:
-    found = check_protocol(study, StudyWorlds(), name="protocol.json").remarks
+def alarms(study: StudyProtocol, design: StudyProtocol | None = None) -> set[tuple[str, str, str]]:
+    found = check_protocol(study, StudyWorlds(), name="protocol.json", design=design).remarks
     return {(r.remark.value, r.step, r.note) for r in found if r.state is not StudyState.HOLDS}
 
 
@@ -163,6 +163,22 @@ CORRUPTIONS: dict[str, tuple[str, Callable[[Raw], None]]] = {
     "count of a section": (
         "section_differs", swap(lambda r: r["sections"][0], "rationale", "verified facts", "9 facts"),
     ),
+    "standing of a fact": ("step_differs", swap(lambda r: of_fixed(r, "left_out"), "text", "refuted", "supported")),
+    "name in small letters": (
+        "step_differs", swap(lambda r: of_fixed(r, "targets"), "text", "grey fever", "red fever"),
+    ),
+    "minus": ("step_differs", swap(lambda r: of_fixed(r, "verified_edges"), "text", " 1 edge", " -1 edge")),
+    "turned audit": ("step_differs", swap(lambda r: of_fixed(r, "gene_set"), "rationale", "supports", "refutes")),
+    "other species": (
+        "step_differs", swap(lambda r: of_fixed(r, "data_sets"), "rationale", "Homo sapiens", "Mus musculus"),
+    ),
+    "less for more": (
+        "step_differs", swap(lambda r: of_fixed(r, "enrichment", "enrichment"), "text", "more of the", "fewer of the"),
+    ),
+    "dropped denial": (
+        "step_differs", swap(lambda r: of_fixed(r, "left_out"), "rationale", "is no ground", "is a ground"),
+    ),
+    "passage of a tool": ("step_differs", put(lambda r: quoted(r, "STAR")["tools"][0], passage="Q1")),
 }  # fmt: skip
 
 
@@ -211,6 +227,13 @@ HARMLESS: dict[str, tuple[str, Callable[[Raw], object]]] = {
     "thousands": (
         "", put(lambda r: of_fixed(r, "proximity", "proximity")["parameters"][0], value="1000"),
     ),
+    "reason of a quote": ("", swap(lambda r: quoted(r, "STAR"), "rationale", "section '", "section  \u2019")),
+    "spaces of a quote": ("", swap(lambda r: quoted(r, "STAR"), "text", "Reads of", "Reads  of")),
+    "spaces of a passage": ("", swap(lambda r: r["passages"][0], "quote", " ", "  ")),
+    "order of passages": ("", lambda r: r["passages"].reverse()),
+    "other denial": (
+        "step_reworded", swap(lambda r: of_fixed(r, "left_out"), "rationale", "is no ground", "is not a ground"),
+    ),
     "other words": ("step_reworded", put(lambda r: of_fixed(r, "enrichment", "enrichment"), rationale="It shows.")),
     "summary": ("step_reworded", put(lambda r: r["sections"][0], summary="What the study takes.")),
 }  # fmt: skip
@@ -224,8 +247,16 @@ def test_other_words_of_the_same_are_not_called_wrong(name: str, study: StudyPro
     changed = StudyProtocol.model_validate(raw)
 
     assert changed != study
-    before, after = ({(kind, step) for kind, step, _ in alarms(one)} for one in (study, changed))
-    assert {found for found, _ in after - before} == ({kind} if kind else set())
+    for design in (None, study):
+        before, after = ({(kind, step) for kind, step, _ in alarms(one, design)} for one in (study, changed))
+        assert {found for found, _ in after - before} == ({kind} if kind else set())
+
+
+def test_a_step_names_passages_of_its_protocol(study: StudyProtocol) -> None:
+    raw = study.model_dump(mode="json")
+    quoted(raw, "STAR")["passages"] = [""]
+    with pytest.raises(ValueError, match="rests on ''"):
+        StudyProtocol.model_validate(raw)
 
 
 def test_steps_of_other_rules_are_not_called_wrong(study: StudyProtocol) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
-from kgcheck.llm.forms import LONGEST_TEXT
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref
 from kgcheck.outputs import write_text
 from kgcheck.protocols.design.by_model import Grounds
@@ -160,7 +159,6 @@ def test_one_step_of_two_sources_is_there_once_with_what_they_set_otherwise(prot
     (both,) = [s for s in protocol.steps if len(s.passages) > 1]
 
     assert [(p.value, p.passage) for p in both.parameters] == list(zip(["0.1", "0.05"], both.passages, strict=True))
-    assert f"otherwise: < 0.05 [{both.passages[1]}]" in both.rationale
     assert both.tools[0].version == "3.1"
 
 
@@ -385,33 +383,6 @@ def test_the_reviewer_is_heard_at_most_six_rounds_and_sees_what_was_thrown_away(
     assert design_again(desk.out)[1]
 
 
-def test_a_weak_model_is_asked_in_short_and_bound_to_the_ids_that_it_was_given(desk: Desk) -> None:
-    """What it names beside them is no less looked at: nothing binds an endpoint that knows no schemas."""
-    endless = "Test the differential expression of genes in grey fever. " * 4
-    cut_off = {"sentences": [{"text": endless[:LONGEST_TEXT], "rests_on": [Q]}]}
-    short = {"sentences": [{"text": SENTENCE["text"], "rests_on": [Q]}]}
-    strange = {"sentences": [{"text": SENTENCE["text"], "rests_on": ["Q99"]}]}
-    play = script(lambda _: [cut_off, strange, short], approve=lambda _: False)
-
-    made = desk.design(play, settings={"llm_small": True})
-    schemas = {
-        r["response_format"]["json_schema"]["name"]: json.dumps(r["response_format"]["json_schema"]["schema"])
-        for r in desk.server.requests
-    }
-    (details,) = desk.asked("WrittenDetails")
-
-    assert own(made) == [SENTENCE["text"]]
-    assert "sentences and settings of the model that were thrown away: 2" in made.notes
-    assert "the reviewer did not approve outline in 1 round" in made.notes
-    assert len(desk.server.requests) == 6
-    assert set(details) == {"section", "outline", "sections", "facts", "passages", "analyses"}
-    assert f'"{Q}"' in schemas["WrittenDetails"]
-    assert '"O"' in schemas["WrittenHeadings"]
-    assert '"O"' not in schemas["WrittenDetails"]
-    assert "maxLength" in schemas["DesignReview"]
-    assert design_again(desk.out) == (made, True)
-
-
 def test_without_a_heading_nothing_more_is_asked(desk: Desk) -> None:
     def play(asked: Asked) -> Move:
         bad = {"sections": [{"heading": "Tea", "reason": {"text": "Tea.", "rests_on": []}}]}
@@ -554,9 +525,6 @@ def test_a_search_is_read_and_what_it_could_not_look_at_ends_with_3(objective: P
     (written,) = [s for s in made.steps if s.tools]
     assert [(t.name, t.version) for t in written.tools] == [("DESeq2", "1.30")]
     assert kgcheck("protocol", "replay", "made").code == 0
-    shown = kgcheck("protocol", "show", "made/protocol.json", "--step", written.id)
-    assert written.passages[0] in shown.out
-    assert kgcheck("protocol", "show", "made/protocol.json", "--step", "S9.9").code == 2
 
     objective.write_text(TOML.replace("grey", "blue"), encoding="utf-8")
     said = kgcheck("protocol", "design", objective, "--search", "found", "--out", "other")

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
-from kgcheck.literature.relevance import TopicFit
 from kgcheck.protocols.protocol import Objective, StudyDataSet
-from kgcheck.protocols.search.judging import data_set_use, degrees, topic_of
+from kgcheck.protocols.search.judging import data_set_use, degrees
 from kgcheck.protocols.search.queries import (
     SearchQuery,
     TermGroup,
@@ -22,7 +21,7 @@ from kgcheck.protocols.search.queries import (
 from kgcheck.protocols.search.run import MetPapers
 from tests.support.spent import spent
 
-_TERM = r"(?:TITLE_ABS:)?T(?:\[tiab\])?"
+_TERM = r"T(?:\[tiab\])?"
 _GROUP = rf"\({_TERM}(?: OR {_TERM})*\)"
 BALANCED = re.compile(rf"{_GROUP}(?: AND (?:{_GROUP}|T\[(?:filter|ORGN)\]))*")
 """A query with T for every quoted term."""
@@ -84,7 +83,6 @@ def test_each_place_has_its_language() -> None:
 
     assert query.pubmed == '("a b"[tiab] OR "cd"[tiab]) AND ("GEO"[tiab])'
     assert query.pmc == '("a b" OR "cd") AND ("GEO") AND "open access"[filter]'
-    assert query.europepmc == '(TITLE_ABS:"a b" OR TITLE_ABS:"cd") AND (TITLE_ABS:"GEO")'
     assert query.geo("Homo sapiens") == '("a b" OR "cd") AND "Homo sapiens"[ORGN]'
     assert query.geo('"] OR all[filter') == '("a b" OR "cd") AND "OR all filter"[ORGN]'
     assert query.words == "a b cd"
@@ -112,7 +110,7 @@ def test_queries_are_balanced_whatever_the_objective(title: str, text: str, name
 
     assert len(made) <= 5
     for query in made:
-        for written in (query.pubmed, query.pmc, query.europepmc, query.geo("Homo sapiens")):
+        for written in (query.pubmed, query.pmc, query.geo("Homo sapiens")):
             bare = re.sub(r'"[^"]*"', "T", written)
             assert BALANCED.fullmatch(bare), written
 
@@ -139,9 +137,7 @@ def paper(title: str, abstract: str, **more: object) -> WholePaper:
 
 
 def rated(*papers: WholePaper) -> list[tuple[int, tuple[str, ...]]]:
-    concepts = concepts_of(GREY, grey)
-    found = degrees(papers, GREY, concepts, TopicFit(topic_of(GREY, concepts), None), "words")
-    return [(d.degree, d.reasons) for d in found]
+    return [(d.degree, d.reasons) for d in degrees(papers, GREY, concepts_of(GREY, grey))]
 
 
 def test_a_paper_is_as_helpful_as_what_it_names_and_brings() -> None:
@@ -199,12 +195,12 @@ def test_queries_of_nothing() -> None:
 def test_a_paper_that_two_others_turn_out_to_be_is_one() -> None:
     met = MetPapers()
     met.add(paper("One", "Short.", ids=("pmid:1",)), "pubmed", 1)
-    met.add(paper("One", "Short.", ids=("doi:10.5555/1",)), "europepmc", 2)
+    met.add(paper("One", "Short.", ids=("doi:10.5555/1",)), "geo", 2)
     met.add(paper("Two", "Short.", ids=("pmid:2",)), "pubmed", 2)
     met.add(paper("One", "Short.", ids=("pmid:1", "doi:10.5555/1")), "pmc", 3)
     met.retract(lambda ids: {"doi:10.5555/1"})
 
     assert [(m.paper.ids, m.places, m.queries, m.paper.retracted) for m in met.every()] == [
-        (("pmid:1", "doi:10.5555/1"), ("pubmed", "europepmc", "pmc"), (1, 2, 3), True),
+        (("pmid:1", "doi:10.5555/1"), ("pubmed", "geo", "pmc"), (1, 2, 3), True),
         (("pmid:2",), ("pubmed",), (2,), False),
     ]

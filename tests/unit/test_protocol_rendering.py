@@ -1,6 +1,5 @@
-"""A protocol as a page, as Markdown and as a research object."""
+"""A protocol as a page and as Markdown."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -84,9 +83,7 @@ def test_all_forms_are_written_and_the_first_can_be_read_back(tmp_path: Path) ->
 
     write(made, tmp_path)
 
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "protocol.html", "protocol.json", "protocol.md", "ro-crate-metadata.json",
-    ]  # fmt: skip
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["protocol.html", "protocol.json", "protocol.md"]
     assert StudyProtocol.model_validate_json((tmp_path / "protocol.json").read_text(encoding="utf-8")) == made
 
 
@@ -111,26 +108,3 @@ def test_a_step_names_what_it_rests_on_by_links_that_lead_somewhere() -> None:
         assert f'id="{id_}"' in html
     assert 'href="#data-GSE1"' in html
     assert 'id="data-GSE1"' in html
-
-
-def test_the_research_object_is_flat_and_whole(tmp_path: Path) -> None:
-    write(protocol(), tmp_path)
-
-    graph = json.loads((tmp_path / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
-    entities = {entity["@id"]: entity for entity in graph}
-    named = [
-        (entity["@id"], link["@id"])
-        for entity in graph
-        for value in entity.values()
-        for link in (value if isinstance(value, list) else [value])
-        if isinstance(link, dict)
-    ]
-
-    assert len(entities) == len(graph)
-    outside = {to for _, to in named if to not in entities}
-    assert outside == {"https://w3id.org/ro/crate/1.1"}
-    assert {part["@id"] for part in entities["./"]["hasPart"]} == {"protocol.json", "protocol.md", "protocol.html"}
-    assert entities["#F2"]["creativeWorkStatus"] == "never looked at"
-    assert entities["#S1.2"]["isBasedOn"] == [{"@id": "#F1"}, {"@id": "#F2"}]
-    assert entities["#Q1"]["isPartOf"]["@id"] == "#paper-made-up%3A1"
-    assert not [e for e in graph for v in e.values() if isinstance(v, list) and len(v) < 2]

@@ -73,19 +73,6 @@ def test_models_judge(tmp_path: Path) -> None:
     assert INJECTION not in str(asked[0].messages[0]["content"])
 
 
-def test_a_weak_model_is_asked_about_few_steps_and_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGCHECK_LLM_SMALL", "true")
-
-    said, asked = scored(tmp_path, answering(SECTION, WHOLE))
-    section, whole = (one.body["response_format"]["json_schema"]["schema"]["properties"] for one in asked)
-
-    assert said.code == 0, said.err
-    assert section["wrong"] == {"type": "array", "items": {"enum": ["S1.1", "S1.2", "S1.3", "S1.4"]}, "maxItems": 3}
-    assert section["added"]["maxItems"] == 3
-    assert section["added"]["items"]["maxLength"] == section["rationale"]["maxLength"] == 160
-    assert whole["detail"]["enum"] == [n / 10 for n in range(11)]
-
-
 @pytest.mark.parametrize(
     ("section", "whole"),
     [

@@ -6,12 +6,15 @@ passages. Each difference is a remark.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from kgcheck.errors import UnknownName, UsageError
+from kgcheck.grounding.quantities import quantities
 from kgcheck.literature.lexical import item_words
+from kgcheck.literature.names import naming
 from kgcheck.literature.quote_relevance import opposes
+from kgcheck.model import Value
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.design.by_rules import (
     fixed_steps,
@@ -19,14 +22,13 @@ from kgcheck.protocols.design.by_rules import (
     quoted_text,
     section_of,
     taken_over,
-    with_alternatives,
     words_of_analysis,
 )
 from kgcheck.protocols.design.material import DesignRules, facts_named, holds_words, strange_marks
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
     ReportStep,
-    StepParameter,
+    StudyGrounds,
     StudyPassage,
     StudyProtocol,
     StudyStep,
@@ -46,8 +48,8 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
 
     With its design as its material makes it, whatever else differs is remarked, too.
     """
-    for name in StudyProtocol.model_fields if design else ():
-        if getattr(protocol, name) != getattr(design, name):
+    for name in StudyProtocol.model_fields:
+        if design and _compared(protocol, name) != _compared(design, name):
             yield remarked(StudyRemark.DESIGN_DIFFERS, f"{name}: the material beside it makes another", about=name)
     is_comparable = protocol.rules == DesignRules.shipped().digest
     by_rules = is_comparable and protocol.made_by == "rules"
@@ -61,12 +63,12 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
         yield from _about_remarks(protocol)
         yield from _note_remarks(protocol)
     passages = {passage.id: passage for passage in protocol.passages}
-    for step, others in zip(protocol.steps, _alternatives(protocol), strict=True):
+    for step in protocol.steps:
         own = [passages[i] for i in step.passages]
         if quoted_text(step) is not None and own:
             differences = [*_of_quoted(step, own, passages)]
             if by_rules:
-                differences += _of_rules(step, own, protocol, others)
+                differences += _of_rules(step, own, protocol)
         elif step.fixed in DesignRules.shipped().fixed:
             # It was made again, or by other rules.
             differences = []
@@ -85,14 +87,17 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
     yield from _passage_remarks(protocol.passages)
 
 
-def _alternatives(protocol: StudyProtocol) -> Iterator[str]:
-    """Yield the sentences of each rationale about other papers."""
-    sections = [
-        section.model_copy(update={"steps": tuple(step.model_copy(update={"rationale": ""}) for step in section.steps)})
+def _compared(protocol: StudyProtocol, name: str) -> object:
+    """A part of a protocol as it is held against its design: without what is compared with its facts anyway."""
+    if name == "nodes":
+        # The first that fits is what a set is held against.
+        return [_plain(node) for node in protocol.nodes]
+    if name != "sections":
+        return _plain(getattr(protocol, name))
+    return [
+        (section.id, section.heading, [(s.id, s.fixed) if s.fixed else _plain(s) for s in section.steps])
         for section in protocol.sections
     ]
-    bare = with_alternatives(protocol.model_copy(update={"sections": tuple(sections)}))
-    return (step.rationale for step in bare.steps)
 
 
 def _differing(step: StudyStep, note: str) -> StudyRemarked:
@@ -118,7 +123,7 @@ def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
         for name in (n for n in StudyStep.model_fields if n not in _OWN and n not in same):
             own, other = getattr(step, name), getattr(best, name)
             note = f"{name}: {_of_field(step, name)} instead of {_of_field(best, name)}"
-            is_reworded = name in _WORDS and _hard_words(own) == _hard_words(other)
+            is_reworded = name in _WORDS and _is_reworded(own, other, protocol)
             yield remarked(StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.STEP_DIFFERS, note, step=step.id)
     # A model takes no analysis over as it stands.
     needed = wanted if protocol.made_by == "rules" else {n: wanted[n] for n in wanted if n in rules.graph_steps}
@@ -132,36 +137,69 @@ def _same(one: StudyStep, other: StudyStep) -> frozenset[str]:
     return frozenset(n for n in StudyStep.model_fields if _plain(getattr(one, n)) == _plain(getattr(other, n)))
 
 
-def _plain(value: object) -> object:
-    """A field without what says nothing: the order of a list, spaces, kinds of quotes, commas within numbers.
-
-    A text lists things behind their number: "the genes (2): A; B."
-    """
+def _plain(value: object) -> Hashable:
+    """A value without what says nothing: the order of lists, spaces, kinds of quotes, commas within numbers."""
     match value:
         case str():
-            head, _, listed = _spelt_alike(value).rstrip(".").partition("): ")
-            return head, *sorted(listed.split("; "))
+            return _head_and_list(value)
         case tuple():
-            return Counter(_plain(part) for part in value)
-        case StepParameter():
-            return tuple(_plain(getattr(value, name)) for name in StepParameter.model_fields)
-    return value
+            return frozenset(Counter(map(_plain, value)).items())
+        case Value():
+            return tuple(_plain(getattr(value, name)) for name in type(value).model_fields)
+        case Hashable():
+            return value
+    return repr(value)
+
+
+def _head_and_list(text: str) -> tuple[str, ...]:
+    """A text, and the things that it lists behind their number: "the genes (2): A; B."."""
+    head, _, listed = _spelt_alike(text).rstrip(".").partition("): ")
+    return head, *sorted(listed.split("; "))
 
 
 def _spelt_alike(text: str) -> str:
-    return _THOUSANDS.sub("", " ".join(text.translate(_QUOTES).split()))
+    return _THOUSANDS.sub("", " ".join(text.translate(_MARKS).split()))
 
 
-_QUOTES = str.maketrans("\u201c\u201d\u2018\u2019", "\"\"''")
+_MARKS = str.maketrans(
+    {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2212": "-", "\u2264": "<=", "\u2265": ">="}
+)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_WORD = re.compile(r"[\w:.-]+")
-_PROOF = re.compile(r"not?|nor|never|none|without|(?:prov|caus|verif|confirm)\w+", re.IGNORECASE)
+_WORD = re.compile(r"[<>=]+|-?\w(?:[\w:.'-]*\w)?")
+_DENIAL = re.compile(r"no|not|nor|never|none|nothing|nobody|neither|cannot|without|\w+n't", re.IGNORECASE)
+_PROOF = re.compile(r"(un)?(prove|proving|proof|caus|verif|confirm|support|refut|contest|contradict)\w*", re.IGNORECASE)
+_WAYS = {
+    "less": re.compile(r"\b(?:less|fewer|lower|smaller|below)\b", re.IGNORECASE),
+    "more": re.compile(r"\b(?:more|greater|higher|larger|above)\b", re.IGNORECASE),
+}
+
+
+def _is_reworded(own: str, other: str, grounds: StudyGrounds) -> bool:
+    """Tell whether two texts differ in open words alone: in no number, name, listed thing, denial or direction."""
+    texts = own, other
+    measures, other_measures = ([(q.value, q.unit, q.comparator) for q in quantities(text)] for text in texts)
+    named = [naming(node.called) for node in grounds.nodes] + [naming([grounds.objective.species])]
+    ways = [{name for name, way in _WAYS.items() if way.search(text)} for text in texts]
+    return (
+        (ways[0] == ways[1] or not all(ways))
+        and _head_and_list(own)[1:] == _head_and_list(other)[1:]
+        and measures == other_measures
+        and _hard_words(own) == _hard_words(other)
+        and all(not name or bool(name.search(own)) == bool(name.search(other)) for name in named)
+    )
 
 
 def _hard_words(text: str) -> list[str]:
     """Words that no rewording changes: numbers, ids, symbols, denials and proof, as they follow each other."""
-    words = (word.strip(".:-") for word in _WORD.findall(_spelt_alike(text)))
-    return [word for word in words if re.search(r"\d|.[A-Z]", word) or _PROOF.fullmatch(word)]
+    found = []
+    for word in _WORD.findall(_spelt_alike(text)):
+        if _DENIAL.fullmatch(word):
+            found.append("not")
+        elif proof := _PROOF.fullmatch(word):
+            found.append("".join(filter(None, proof.groups())).casefold())
+        elif re.search(r"[\d<>=]|.[A-Z]", word):
+            found.append(word)
+    return found
 
 
 def _of_field(step: StudyStep | ReportStep, name: str) -> str:
@@ -192,7 +230,7 @@ def _section_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
             own, other = getattr(section, name), getattr(made, name)
             if _plain(own) != _plain(other):
                 note = f"{section.id} {name}: {own[:_SHOWN]!r} instead of {other[:_SHOWN]!r}"
-                is_reworded = _hard_words(own) == _hard_words(other)
+                is_reworded = _is_reworded(own, other, protocol)
                 kind = StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.SECTION_DIFFERS
                 yield remarked(kind, note, about=section.id)
 
@@ -228,7 +266,7 @@ def _about_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
 def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[str, StudyPassage]) -> Iterator[str]:
     """Yield what a step in the words of a paper has and its passages lack."""
     text = quoted_text(step)
-    if text not in [passage.quote for passage in own]:
+    if _spelt_alike(text or "") not in [_spelt_alike(passage.quote) for passage in own]:
         yield f"text: {str(text)[:_SHOWN]!r} is not the quote of {', '.join(step.passages)}: {own[0].quote[:_SHOWN]!r}"
     read = {i: _read(passages[i].quote) for i in step.quoted}
     yield from (f"parameters: {p.name} names no passage" for p in step.parameters if not p.passage)
@@ -240,9 +278,10 @@ def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[s
         if name not in known and not holds_words(quotes, name)
     )
     for tool in step.tools:
-        quote = passages[tool.passage].quote if tool.passage else quotes
-        if tool.name not in {t.name for one in read.values() for t in one.tools} and not holds_words(quote, tool.name):
-            yield f"tools: {tool.passage or ', '.join(step.passages)} has no {tool.name!r}"
+        places = [tool.passage] if tool.passage else [*step.passages]
+        known = {t.name for i in places for t in read[i].tools}
+        if tool.name not in known and not holds_words(" ".join(passages[i].quote for i in places), tool.name):
+            yield f"tools: {', '.join(places)} has no {tool.name!r}"
     accessions = {d.id for one in read.values() for d in one.data_sets}
     yield from (
         f"data sets: no passage names {i}" for i in step.data_sets if i not in accessions and not holds_words(quotes, i)
@@ -254,7 +293,7 @@ def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[s
             yield f"takes or makes: no passage names {item.name!r}"
 
 
-def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol, others: str) -> Iterator[str]:
+def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol) -> Iterator[str]:
     """Yield what rules take from the passages of a step, and it lacks."""
     read = [_read(passage.quote) for passage in own]
     statistics = dict.fromkeys(name for one in read for name in one.statistics)
@@ -275,15 +314,15 @@ def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProto
     if lost := [f"{name} {value}" for name, value in measured if (name, value) not in settings]:
         yield f"parameters: its passages have {', '.join(lost)}"
     for kind in ("inputs", "outputs"):
-        if getattr(step, kind) != getattr(read[0], kind):
+        if _plain(getattr(step, kind)) != _plain(getattr(read[0], kind)):
             yield f"{kind}: {_of_field(step, kind)} instead of {_of_field(read[0], kind)} of its first passage"
     facts = facts_named(own[0].quote, protocol)
     if protocol.nodes and set(step.facts) != set(facts):
         strange = [i for i in step.facts if i not in facts]
         yield f"facts: it names {', '.join(strange) or 'fewer'} than those of the nodes in its words"
     papers = list(dict.fromkeys(passage.paper for passage in own))
-    reasons = {f"{taken_over(papers, h)} {others}".strip() for h in ("", *own[0].heading.split(" > "), own[0].heading)}
-    if step.rationale not in reasons:
+    reasons = {taken_over(papers, h) for h in ("", *own[0].heading.split(" > "), own[0].heading)}
+    if _plain(step.rationale) not in map(_plain, reasons):
         yield f"rationale: {step.rationale[:_SHOWN]!r}, and its passages are of {', '.join(papers)[:_SHOWN]}"
 
 

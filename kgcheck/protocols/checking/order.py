@@ -1,13 +1,13 @@
 """Remarks on a protocol's data flow, and how far its steps agree with the usual order, 0 to 1.
 
 The likely order is told of two steps at a time: by the stage of what they do, by what goes before what, and by their
-words. The order that agrees best with all pairs is taken. Rules and weights stand in corpus/protocols/order.toml.
+words. Rules and weights stand in corpus/protocols/order.toml.
 """
 
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ class StepFlow:
 
 
 MOST_STEPS = 200
-"""Most steps that are sorted; of more, the given order is kept: the search is cubic in their number."""
+"""Most steps that are sorted; of more, the given order is kept."""
 
 _WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*")
 _LONGEST = 120
@@ -204,7 +204,6 @@ class _ReadStep(NamedTuple):
 
     stems: frozenset[str]
     pointed: frozenset[str]
-    made: frozenset[str]
     stage: float | None
     before: frozenset[int]
     after: frozenset[int]
@@ -212,25 +211,18 @@ class _ReadStep(NamedTuple):
     counted: tuple[tuple[str, int], ...]
 
 
-def likely_order(steps: Sequence[str], only: Set[str] = frozenset()) -> list[int]:
+def likely_order(steps: Sequence[str]) -> list[int]:
     """The order in which steps probably come.
 
     >>> likely_order(["Image the stained sections.", "Stain the sections.", "Cut the tissue into sections."])
     [2, 1, 0]
     """
-    count = len(steps)
-    order = list(range(count))
-    if count > MOST_STEPS:
+    order = list(range(len(steps)))
+    if len(steps) > MOST_STEPS:
         return order
     read = [_read(step) for step in steps]
-    weights = {name: w if not only or name in only else 0.0 for name, w in OrderRules.shipped().weights.items()}
-    ahead = [[0.0] * count for _ in order]
-    for one in range(count):
-        for other in range(one + 1, count):
-            ahead[one][other] = math.tanh(_ahead(read[one], read[other], weights))
-            ahead[other][one] = -ahead[one][other]
-    order.sort(key=lambda step: -sum(ahead[step]))
-    return _improved(order, ahead)
+    ahead = [sum(math.tanh(_ahead(one, other)) for other in read if other is not one) for one in read]
+    return sorted(order, key=lambda step: -ahead[step])
 
 
 def order_agreement(steps: Sequence[str]) -> float:
@@ -245,35 +237,13 @@ def order_agreement(steps: Sequence[str]) -> float:
     return sum(pairs) / len(pairs) if pairs else 1.0
 
 
-def _improved(order: list[int], ahead: list[list[float]]) -> list[int]:
-    """The order with steps put elsewhere for as long as that agrees with more of the pairs."""
-    for _ in range(len(order)):
-        moved = False
-        for step in list(order):
-            here = order.index(step)
-            rest = order[:here] + order[here + 1 :]
-            # Before all others, and then behind one after the other.
-            gains = [sum(ahead[step][other] for other in rest)]
-            for other in rest:
-                gains.append(gains[-1] - 2 * ahead[step][other])
-            best = max(range(len(gains)), key=gains.__getitem__)
-            if gains[best] > gains[here] + 1e-9:
-                order = [*rest[:best], step, *rest[best:]]
-                moved = True
-        if not moved:
-            break
-    return order
-
-
-def _ahead(one: _ReadStep, other: _ReadStep, weights: Mapping[str, float]) -> float:
-    score = 0.0
+def _ahead(one: _ReadStep, other: _ReadStep) -> float:
+    weights, score = OrderRules.shipped().weights, 0.0
     if one.stage is not None and other.stage is not None:
         score += weights["stage"] * (other.stage - one.stage)
     score += weights["pair"] * (len(one.before & other.after) - len(other.before & one.after))
-    pointed = len(other.pointed & one.stems) - len(one.pointed & other.stems)
-    score += weights["reference"] * pointed
-    score += weights["made"] * (len(other.made & one.stems) - len(one.made & other.stems))
-    for cue, sign in (("late", 1), ("early", -1), ("last", 1)):
+    score += weights["reference"] * (len(other.pointed & one.stems) - len(one.pointed & other.stems))
+    for cue, sign in (("late", 1), ("early", -1)):
         score += weights[cue] * sign * ((cue in other.cues) - (cue in one.cues))
     theirs = dict(other.counted)
     for kind, number in one.counted:
@@ -288,12 +258,10 @@ def _read(step: str) -> _ReadStep:
     before, after = rules.sides
     words = [word.casefold() for word in _WORD.findall(step[:4_000])][:_LONGEST]
     stems = stemmer().stemWords(words)
-    pointed, made = set(), set()
+    pointed: set[str] = set()
     for at, word in enumerate(words[:-1]):
         if word in _POINTING:
             pointed |= set(stems[at + 1 : at + 3])
-            if words[at + 1].endswith("ed"):
-                made.add(stems[at + 1])
     staged = [rules.stage_of[stem] for stem in stems if stem in rules.stage_of]
     # What a step begins with is what it does; the rest of its words are what it does it with.
     stage = (2 * staged[0] + sum(staged)) / (2 + len(staged)) if staged else None
@@ -305,7 +273,6 @@ def _read(step: str) -> _ReadStep:
     return _ReadStep(
         stems=found,
         pointed=frozenset(pointed) & found,
-        made=frozenset(made),
         stage=stage,
         before=frozenset(n for stem in set(stems) for n in before.get(stem, ())),
         after=frozenset(n for stem in set(stems) for n in after.get(stem, ())),

@@ -8,13 +8,13 @@ import math
 from collections.abc import Sequence
 from itertools import chain
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from kgcheck.literature.documents import sentences
 from kgcheck.llm.budget import Meter
-from kgcheck.llm.forms import Choices, messages_of, narrowed, with_schema
+from kgcheck.llm.forms import messages_of
 from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
@@ -141,16 +141,6 @@ def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudge
     )
 
 
-_FEW_STEPS = 5
-"""Most steps in one question to a weak model."""
-
-_FEW_CHARACTERS = 300
-"""Most characters of a step in one question to a weak model."""
-
-_FEW_WRITTEN = 3
-"""Entries of a list of its answers."""
-
-
 class SectionAnswer(BaseModel):
     """The form of an answer about steps of a section."""
 
@@ -169,16 +159,11 @@ class WholeAnswer(BaseModel):
     structure: float = Field(ge=0, le=1)
 
 
-B = TypeVar("B", bound=BaseModel)
-
-
 def judge_protocol(
     protocol: StudyProtocol, client: "ChatClient", meter: Meter, progress: Progress | None = None
 ) -> StudyJudgement:
     """Let a model judge a protocol."""
-    small = client.small
-    most = _FEW_STEPS if small else QualityRules.shipped().steps
-    longest = _FEW_CHARACTERS if small else QualityRules.shipped().characters
+    most, longest = QualityRules.shipped().steps, QualityRules.shipped().characters
     lots = [
         (section, section.steps[start : start + most])
         for section in protocol.sections
@@ -193,16 +178,13 @@ def judge_protocol(
                 "section": section.heading,
                 "steps": {step.id: step.text[:longest] for step in steps},
             }
-            form = _form_for(steps)
             messages = messages_of(model_task("judge a section"), question)
-            answers.append(
-                client.answer(messages, _bound(form, steps) if small else form, meter=meter, temperature=0)[0]
-            )
+            answers.append(client.answer(messages, _form_for(steps), meter=meter, temperature=0)[0])
             shown.advance()
         room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
         outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
         messages = messages_of(model_task("judge a whole"), {"objective": protocol.objective.text, "protocol": outline})
-        whole, _ = client.answer(messages, _bound(WholeAnswer) if small else WholeAnswer, meter=meter, temperature=0)
+        whole, _ = client.answer(messages, WholeAnswer, meter=meter, temperature=0)
         shown.advance()
     return StudyJudgement(
         judge=client.model,
@@ -222,10 +204,3 @@ def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
     some: Any = (list.__class_getitem__(ids), Field(max_length=len(steps)))
     form: type[SectionAnswer] = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)
     return form
-
-
-def _bound(form: type[B], steps: Sequence[StudyStep] = ()) -> type[B]:
-    """The form as a weak model gets it: short texts, short lists, and tenths."""
-    tenths, ids = [n / 10 for n in range(11)], [step.id for step in steps]
-    choices: Choices = {"detail": tenths, "structure": tenths, "wrong": ids, "misplaced": ids}
-    return with_schema(form, lambda schema: narrowed(schema, choices, _FEW_WRITTEN))

@@ -1,7 +1,7 @@
 """All kinds of protocol remarks, and finders of what steps lack and of odd or unsourced values.
 
 A step may lack a control, a test, evidence or a version; its values may be far from those of its sources, or outside of
-what is usual. What is usual stands in corpus/protocols/usual.toml, by hand; of what is not in it, nothing is remarked.
+what is usual.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -48,7 +48,7 @@ StudyRemark = StrEnum(
     " DATA_SET_GONE DATA_SET_MISSING DATA_SET_NOT_SHOWN DATA_SET_OTHER_SPECIES DATA_SET_OTHER_ASSAY"
     " DATA_SET_NOT_LOOKED DATA_SET_FOUND MADE_LATER IN_A_CIRCLE NOT_MADE"
     " CONTROL_MISSING STATISTICS_MISSING CORRECTION_MISSING VERSION_MISSING VERSION_DIFFERS VERSION_NOT_IN_SOURCE"
-    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL RATIONALE_DIFFERS EVIDENCE_MISSING FOLLOWS_FALLEN"
+    " PARAMETER_FAR PARAMETER_NOT_IN_SOURCE VALUE_UNUSUAL EVIDENCE_MISSING FOLLOWS_FALLEN"
     " STEP_DIFFERS STEP_REWORDED STEP_MISSING STEP_NOT_COMPARED SECTION_DIFFERS DESIGN_DIFFERS ANALYSIS_UNKNOWN"
     " STATEMENT_UNFOUNDED UNREADABLE",
 )
@@ -63,6 +63,21 @@ class RemarkWords(Value):
     repair: str
 
 
+class UsualValue(Value):
+    """Usual range of one quantity without a unit."""
+
+    of: str = Field(description="regular expression of bounded work")
+    least: float
+    most: float
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Its name with the number before or close behind it."""
+        number = r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,]\d|\s?%)|(?<![\w.,])\d{1,9}(?:\.\d{1,6})?(?![\w%]|[.,]\d|\s%)"
+        of, close = rf"(?<!\w)(?P<of>{self.of})(?!\w)", r"[^\d.;,()]{0,25}?"
+        return re.compile(rf"(?:(?P<before>{number})\s)?{of}(?(before)|{close}(?P<after>{number}))", re.IGNORECASE)
+
+
 class CheckRules(ProtocolRules):
     """The words of remarks, and those by which a check knows a step."""
 
@@ -74,6 +89,7 @@ class CheckRules(ProtocolRules):
     assays: dict[str, tuple[str, ...]]
     assays_within: dict[str, tuple[str, ...]]
     units: dict[str, dict[str, float]]
+    usual: tuple[UsualValue, ...]
 
 
 class StudyRemarked(Value):
@@ -271,133 +287,18 @@ def _kinds() -> frozenset[str]:
     return frozenset(stemmer().stemWords(sorted(kind_words())))
 
 
-ErrorKind = Literal["parameter", "reagent", "operation"]
-"""Kind of an error in a step, as BioProBench parts them."""
-
-_MOST = 4_000
-
-_CLOSE = 25
-"""So many characters may stand between a value and what it is of."""
-
-_NUMBER = r"(?<![\w.,/-])(?P<number>-?\d{1,3}(?:,\d{3})+|-?\d{1,9}(?:\.\d{1,6})?)"
-
-_BREAK = re.compile(r"[;]|\.\s|\band\b|,\s")
-
-
-class UsualValue(Value):
-    """Usual range of one quantity in one unit."""
-
-    of: tuple[str, ...] = Field(min_length=1)
-    unit: str
-    least: float
-    most: float
-    kind: ErrorKind
-    with_: tuple[str, ...] = Field(default=(), alias="with")
-    without: tuple[str, ...] = ()
-
-    @cached_property
-    def named(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<!\w)(?:{'|'.join(self.of)})(?!\w)", re.IGNORECASE)
-
-    def fits(self, text: str) -> bool:
-        """Tell whether a text has the required words and none of the excluded ones."""
-        return not (self.with_ and not _any_of(self.with_, text)) and not (self.without and _any_of(self.without, text))
-
-
-class UsualRules(ProtocolRules):
-    """Usual values, and words that stand for each other."""
-
-    file = "usual"
-    units: dict[str, tuple[str, ...]]
-    value: tuple[UsualValue, ...]
-    alike: dict[str, tuple[str, ...]]
-
-    @cached_property
-    def numbers(self) -> dict[str, re.Pattern[str]]:
-        units = {
-            unit: rf"\s?(?:{'|'.join(spellings)})(?![A-Za-z])" if spellings else r"(?!\w|\s?%|[.,]\d)"
-            for unit, spellings in self.units.items()
-        }
-        return {unit: re.compile(_NUMBER + pattern) for unit, pattern in units.items()}
-
-    @cached_property
-    def kinds(self) -> list[list[re.Pattern[str]]]:
-        """The words of each kind; an abbreviation in capitals is one only so."""
-        return [
-            [re.compile(rf"(?<!\w)(?:{w})(?!\w)", re.IGNORECASE if w == w.lower() else 0) for w in words]
-            for words in self.alike.values()
-        ]
-
-
-class OddValue(NamedTuple):
-    """A value that is outside what is usual."""
-
-    of: str
-    written: str
-    usual: UsualValue
-
-
-def odd_values(text: str) -> list[OddValue]:
-    """Values of a text that are outside what is usual.
-
-    >>> [(odd.of, odd.written) for odd in odd_values("Lyse the pellet in buffer with 10 mM PMSF.")]
-    [('PMSF', '10 mM')]
-    >>> odd_values("Lyse the pellet in buffer with 1 mM PMSF.")
-    []
-    """
-    shown = text[:_MOST]
-    found = []
-    for rule in UsualRules.shipped().value:
-        if not rule.fits(shown) or not (numbers := list(UsualRules.shipped().numbers[rule.unit].finditer(shown))):
-            continue
-        for named in rule.named.finditer(shown):
-            number = _nearest(shown, named, numbers)
-            if number and not rule.least <= float(number["number"].replace(",", "")) <= rule.most:
-                found.append(OddValue(named[0], number[0].strip(), rule))
-    return found
-
-
-def odd_words(text: str, rationale: str) -> list[tuple[str, str]]:
-    """Words of a text, each with the one of the same kind that its rationale has in its place.
-
-    >>> odd_words("Inject it subcutaneously.", "An intraperitoneal injection")
-    [('subcutaneously', 'intraperitoneal')]
-    """
-    found = []
-    for patterns in UsualRules.shipped().kinds:
-        own = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(text[:_MOST]))}
-        other = {n: m[0] for n, pattern in enumerate(patterns) if (m := pattern.search(rationale[:_MOST]))}
-        if len(own) == 1 and len(other) == 1 and set(own) != set(other):
-            found.append((next(iter(own.values())), next(iter(other.values()))))
-    return found
-
-
 def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Values that are unusual, and words in which a step and its rationale differ."""
+    """Remark on values outside what is usual."""
     for step in protocol.steps:
-        settings = (f"{p.name} of {p.value}" for p in step.parameters)
-        for odd in dict.fromkeys(odd for text in (step.text, *settings) for odd in odd_values(text)):
-            note = f"{odd.of} {odd.written}; usual are {odd.usual.least:g} to {odd.usual.most:g}"
-            yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=odd.of)
-        for written, other in odd_words(step.text, step.rationale):
-            note = f"{written!r}, and {other!r} in its rationale"
-            yield remarked(StudyRemark.RATIONALE_DIFFERS, note, step=step.id, about=written)
+        texts = (step.text, *(f"{p.name} of {p.value}" for p in step.parameters))
+        for of, written, usual in dict.fromkeys(odd for text in texts for odd in _odd_values(text)):
+            note = f"{of} {written}; usual are {usual.least:g} to {usual.most:g}"
+            yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=of)
 
 
-def _nearest(text: str, named: re.Match[str], numbers: list[re.Match[str]]) -> re.Match[str] | None:
-    """The value nearest to a name, if it is close and nothing else is named between."""
-    best, least = None, _CLOSE + 1
-    for number in numbers:
-        if number.end() <= named.start():
-            between = text[number.end() : named.start()]
-        elif number.start() >= named.end():
-            between = text[named.end() : number.start()]
-        else:
-            continue
-        if len(between) < least and not _BREAK.search(between):
-            best, least = number, len(between)
-    return best
-
-
-def _any_of(patterns: tuple[str, ...], text: str) -> bool:
-    return re.search("|".join(patterns), text, re.IGNORECASE) is not None
+def _odd_values(text: str) -> Iterator[tuple[str, str, UsualValue]]:
+    for usual in CheckRules.shipped().usual:
+        for match in usual.pattern.finditer(text):
+            written = match["before"] or match["after"]
+            if not usual.least <= float(written.replace(",", "")) <= usual.most:
+                yield match["of"], written, usual

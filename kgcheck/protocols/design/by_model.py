@@ -6,7 +6,6 @@ was dropped and why. Answers come from the transcript first, then from the model
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
@@ -15,7 +14,7 @@ from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer
 from kgcheck.literature.lexical import content_words, stems
 from kgcheck.literature.quote_relevance import opposes
 from kgcheck.llm.budget import CostByPart, Limits, Meter
-from kgcheck.llm.forms import LONGEST_TEXT, messages_of, narrowed, with_schema
+from kgcheck.llm.forms import messages_of
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.design.by_rules import (
     UNNUMBERED,
@@ -289,57 +288,6 @@ class DesignReview(BaseModel):
     approved: bool
 
 
-FEW = 8
-"""Facts, passages or sections of one request."""
-
-_FEW_CHARACTERS = 200
-"""Most characters of the description of an analysis."""
-
-_FEW_WRITTEN = 3
-"""Entries of any list of an answer."""
-
-_LEFT_OUT = ("inputs", "outputs", "parameters", "tools", "statistics", "data_sets", "control")
-
-F = TypeVar("F", bound=BaseModel)
-
-
-def in_short(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Shorten the material for the designer."""
-    kept = {name: given[name] for name in ("headings", "section", "outline") if name in given}
-    if "section" not in given:
-        kept["objective"] = {name: given["objective"][name] for name in ("id", "objective")}
-    for kind, words in (("sections", "heading"), ("facts", "fact"), ("passages", "quote")):
-        kept[kind] = [{"id": one["id"], words: one[words]} for one in given.get(kind, ())][:FEW]
-    kept["analyses"] = [
-        {"id": one["id"], "what": one["steps"][0]["what"][:_FEW_CHARACTERS]} for one in given["analyses"]
-    ]
-    return kept
-
-
-def bound_to(form: type[F], given: Mapping[str, Any]) -> type[F]:
-    """The form of an answer to a question: what may be left out is, and only ids of the question can be named."""
-    ids = {kind: [one["id"] for one in given.get(kind, ())] for kind in ("sections", "facts", "analyses", "passages")}
-    whole = [OBJECTIVE] if "objective" in given else []
-    choices = {
-        **dict.fromkeys(_LEFT_OUT, ()),
-        "rests_on": [*whole, *chain(*ids.values())],
-        "sources": ids["sections"],
-        "heading": [stage.heading for stage in DesignRules.shipped().stages],
-        "section": [one["number"] for one in given.get("headings", ())],
-    }
-
-    def narrow(schema: dict[str, Any]) -> dict[str, Any]:
-        schema = narrowed(schema, choices, _FEW_WRITTEN)
-        if bound := schema.get("$defs", {}).get(WrittenBound.__name__):
-            # What it rests on first, then the words.
-            written = bound["properties"]
-            bound["properties"] = {name: written[name] for name in ("rests_on", "text") if name in written}
-            bound["properties"].get("rests_on", {})["minItems"] = 1
-        return schema
-
-    return with_schema(form, narrow)
-
-
 MOST_FACTS = 60
 """Facts of one request: those between nodes of the objective come first."""
 
@@ -359,7 +307,6 @@ class ModelDesigner:
     ) -> None:
         self._material, self._talk = material, conversation
         self._grounds = Grounds(material)
-        self._small = material.small
         self._progress = progress or NoProgress()
         self._dropped = 0
         self._notes: list[str] = []
@@ -403,25 +350,18 @@ class ModelDesigner:
         self, stage: str, given: Mapping[str, Any], form: type[D], keep: Callable[[D], tuple[K, list[Dropped]]]
     ) -> K:
         """A draft that a reviewer approves, or the last of so many rounds."""
-        most, kind = DesignRules.shipped().limits.rounds, stage.partition(" ")[0]
-        task, reviewer, review_form = model_task(f"design {kind}"), model_task("design review"), DesignReview
-        if self._small:
-            # What a weak reviewer says is of little use, and each round costs as much as the draft.
-            most, task = 1, model_task(f"design {kind}, in short")
-            reviewer = model_task("design review, in short")
-            given = in_short(given)
-            form, review_form = bound_to(form, given), bound_to(DesignReview, {})
+        most, task = DesignRules.shipped().limits.rounds, model_task(f"design {stage.partition(' ')[0]}")
         written = self._talk.next("designer", stage, task, given, form)
         for number in range(1, most + 1):
             kept, dropped = keep(written)
             draft = written.model_dump(mode="json")
             left_out = [{"text": d.text[:300], "why": d.why} for d in dropped]
             shown = {"objective": self._objective(), "stage": stage, "draft": draft, "thrown_away": left_out}
-            review = self._talk.next("reviewer", stage, reviewer, shown, review_form)
+            review = self._talk.next("reviewer", stage, model_task("design review"), shown, DesignReview)
             if review.approved:
                 break
             if number == most:
-                self._notes.append(f"the reviewer did not approve {stage} in {most} round{'s'[: most - 1]}")
+                self._notes.append(f"the reviewer did not approve {stage} in {most} rounds")
                 break
             remarks = [" ".join(r.split())[:300] for r in review.remarks]
             again = {**given, "draft": draft, "thrown_away": left_out, "remarks": remarks}
@@ -444,13 +384,13 @@ class ModelDesigner:
                 continue
             # A heading without a reason that holds is a heading still, if its own words are borne out, or are ours.
             if heading not in stages and (
-                why := self._objection(
+                why := self._grounds.objection(
                     heading, [i for i in ids if self._grounds.words_of(i) is not None], to_reasons=True
                 )
             ):
                 dropped.append(Dropped(heading, why))
                 continue
-            if reason and (why := self._objection(reason, one.reason.rests_on, to_reasons=True)):
+            if reason and (why := self._grounds.objection(reason, one.reason.rests_on, to_reasons=True)):
                 dropped.append(Dropped(reason, why))
                 reason = ""
             strange = [i for i in one.sources if i not in self._grounds.sections]
@@ -466,7 +406,7 @@ class ModelDesigner:
             for point in part.points:
                 if part.section > most:
                     dropped.append(Dropped(_line(point.text), f"there is no heading {part.section}"))
-                elif why := self._objection(_line(point.text), point.rests_on, to_reasons=True):
+                elif why := self._grounds.objection(_line(point.text), point.rests_on, to_reasons=True):
                     dropped.append(Dropped(_line(point.text), why))
                 else:
                     kept.setdefault(part.section, []).append(point)
@@ -500,7 +440,7 @@ class ModelDesigner:
             whole = text if text.endswith((".", "!", "?")) else f"{text}."
             # Of a section, its passages bear a step out.
             rests_on = [i for i in sentence.rests_on if i not in self._grounds.sections]
-            why = "it is there twice" if whole in sentences else self._objection(text, rests_on)
+            why = "it is there twice" if whole in sentences else self._grounds.objection(text, rests_on)
             if why:
                 dropped.append(Dropped(text, why))
                 continue
@@ -511,7 +451,7 @@ class ModelDesigner:
         stated = self._grounds.text_of(ids).casefold()
         known = {d.id for d in self._material.data_sets if d.can_be_taken}
         control = _line(written.control)
-        if control and (why := self._objection(control, [*ids])):
+        if control and (why := self._grounds.objection(control, [*ids])):
             dropped.append(Dropped(control, why))
             control = ""
 
@@ -561,12 +501,6 @@ class ModelDesigner:
             }
         )
 
-    def _objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
-        """Return the reason why a sentence does not count; a weak model is cut off where a text has its longest."""
-        if self._small and len(text) >= LONGEST_TEXT and not text.endswith((".", "!", "?")):
-            return "it is cut off"
-        return self._grounds.objection(text, ids, to_reasons=to_reasons)
-
     def _objective(self) -> dict[str, object]:
         return {"id": OBJECTIVE} | self._material.objective.model_dump(mode="json")
 
@@ -606,10 +540,8 @@ class ModelDesigner:
         """The verified facts, those between nodes of the objective first."""
         own = {node.ref for node in self._material.nodes}
 
-        def rank(fact: StudyFact) -> tuple[bool, bool]:
-            between = {fact.task.subject, fact.task.object or fact.task.subject} <= own
-            # Few are shown to a weak model: those from which something follows.
-            return not between, self._small and fact.task.object is None
+        def rank(fact: StudyFact) -> bool:
+            return not {fact.task.subject, fact.task.object or fact.task.subject} <= own
 
         return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
 

@@ -112,6 +112,7 @@ def assembled(
         ]
         numbered.append(section.model_copy(update={"id": f"S{number}", "steps": tuple(steps)}))
     named = {i for section in numbered for step in section.steps for i in step.data_sets}
+    refusals = (f"the ready analysis {name!r} is left out: {why}" for name, why in material.refused.items())
     return StudyProtocol(
         objective=material.objective,
         made_at=material.made_at,
@@ -120,9 +121,10 @@ def assembled(
         sections=tuple(numbered),
         nodes=material.nodes,
         facts=material.facts,
+        refused=material.refused,
         passages=tuple(p.model_copy(update={"id": new[p.id]}) for p in passages if p.id in new),
         data_sets=tuple(d for d in material.data_sets if d.id in named),
-        notes=tuple(dict.fromkeys((*material.notes, *notes))),
+        notes=tuple(dict.fromkeys((*material.notes, *refusals, *notes))),
     )
 
 
@@ -186,6 +188,8 @@ def _sentence(name: str, names: Sequence[str], **words: str) -> str:
 def fitting_analyses(grounds: StudyGrounds) -> Iterator[tuple[str, AnalysisUse]]:
     """The ready analyses that fit the objective, by the nodes that it is about."""
     for name, use in DesignRules.shipped().analyses.items():
+        if name in grounds.refused:
+            continue
         members = distinct(grounds.of_labels(use.members))
         targets = _targets(name)
         if len(members) >= ready_analysis(name).least_genes and (not targets or grounds.of_labels(targets)):
@@ -317,7 +321,7 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
         if step.fixed in DesignRules.shipped().analyses:
             by_stage[stage].append(step)
     sections = [section_of(stage, by_stage[stage.name]) for stage in DesignRules.shipped().stages]
-    return with_alternatives(assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)]))
+    return assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)])
 
 
 def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
@@ -363,36 +367,6 @@ def lacks_of(steps: Sequence[StudyStep], stages: Container[str]) -> dict[str, bo
     }
     empty = {f"there is no step of the stage {s.heading!r}": s.name not in stages for s in DesignRules.shipped().stages}
     return found | empty
-
-
-def with_alternatives(protocol: StudyProtocol) -> StudyProtocol:
-    """A protocol whose steps name, in their rationale, what another paper sets otherwise for the same tool or test."""
-    papers = {passage.id: passage.paper for passage in protocol.passages}
-    sections = []
-    for section in protocol.sections:
-        known = [(key, p) for step in section.steps for key in _things(step) for p in step.parameters if p.passage]
-        steps = []
-        for step in section.steps:
-            lines = dict.fromkeys(
-                f"Another paper sets the {p.name} otherwise: {other.written} [{other.passage}]."
-                for p in step.parameters
-                if p.passage
-                for key, other in known
-                if key in _things(step) and _differs(p, other) and papers[p.passage] != papers[other.passage]
-            )
-            steps.append(step.model_copy(update={"rationale": " ".join(filter(None, (step.rationale, *lines)))}))
-        sections.append(section.model_copy(update={"steps": tuple(steps)}))
-    return protocol.model_copy(update={"sections": tuple(sections)})
-
-
-def _things(step: StudyStep) -> frozenset[str]:
-    """Names of the tools and statistics of a step, in small letters: its parameters may be of them."""
-    return frozenset(name.casefold() for name in (*(tool.name for tool in step.tools), *step.statistics))
-
-
-def _differs(one: StepParameter, other: StepParameter) -> bool:
-    same_name = one.name.casefold() == other.name.casefold() and one.unit == other.unit
-    return same_name and (one.comparator, one.value) != (other.comparator, other.value)
 
 
 def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenStep]], Counter[str]]:

@@ -17,8 +17,9 @@ from kgcheck.model import CheckType, Ref
 from kgcheck.options import Spending
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
-from kgcheck.protocols.design.by_rules import design_by_rules
+from kgcheck.protocols.design.by_rules import design_by_rules, fitting_analyses
 from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
+from kgcheck.protocols.programs.steps import refusal_of
 from kgcheck.protocols.protocol import (
     FILE,
     ExperimentalReport,
@@ -84,7 +85,7 @@ def _by_model(
     with noting() as notes, ChatClient(context.settings, notes) as client:
         material = folder.read()
         if material is None:
-            material = gather().model_copy(update={"made_by": client.model, "small": client.small})
+            material = gather().model_copy(update={"made_by": client.model})
             folder.begin(material)
         elif material.objective != objective or material.made_by != client.model:
             raise InputFormat(
@@ -184,7 +185,7 @@ def _material(
     made = [experimental_report(one.paper, url=one.url) for one in reversed(read.values())]
     given = {report.paper for report in made}
     made += [report for report in reports if report.paper not in given]
-    judged = grade_reports(made, objective, index.embedder if index else None)
+    judged = grade_reports(made, objective)
     steps = (step for report in judged for section in report.sections for step in section.steps)
     named = {d.id: StudyDataSet(id=d.id, repository=d.repository) for step in steps for d in step.data_sets}
     if context.live and (lacking := [i for i in named if i not in data_sets]):
@@ -194,7 +195,7 @@ def _material(
         unavailable += [f"{one.id} could not be looked up" for one in looked if one.state == "not_looked"]
     notes += unavailable
     nodes = _study_nodes(context, objective, notes)
-    return DesignMaterial(
+    material = DesignMaterial(
         objective=objective,
         made_at=clock.now(),
         nodes=nodes,
@@ -204,6 +205,9 @@ def _material(
         notes=tuple(dict.fromkeys(notes)),
         unavailable=tuple(dict.fromkeys(unavailable)),
     )
+    fitting = [name for name, _ in fitting_analyses(material)]
+    refused = {name: why for name in fitting if (why := refusal_of(context, material, name))}
+    return material.model_copy(update={"refused": refused})
 
 
 def design_again(folder: Path) -> tuple[StudyProtocol, bool]:

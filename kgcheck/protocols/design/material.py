@@ -155,7 +155,6 @@ class DesignMaterial(StudyGrounds):
     format: int = Field(default=1, description="a reader refuses a newer one")
     made_at: datetime
     made_by: str = "rules"
-    small: bool = Field(default=False, description="made by a weak model, which is asked in short")
     reports: tuple[ExperimentalReport, ...] = ()
     notes: tuple[str, ...] = ()
     unavailable: tuple[str, ...] = Field(default=(), description="sources that could not be looked at")

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from kgcheck.context import Context, noting
 from kgcheck.curation.findings import list_findings
-from kgcheck.errors import InputError, InputFormat, LedgerError, ProgramError, UnknownName, UsageError
+from kgcheck.errors import InputError, InputFormat, LedgerError, MissingExtra, ProgramError, UnknownName, UsageError
 from kgcheck.inputs import read_whole
 from kgcheck.ledger.run import Run
 from kgcheck.llm.budget import Limits, Meter, total_meter
@@ -33,6 +33,7 @@ from kgcheck.protocols.protocol import (
     ItemKind,
     StepItem,
     StepParameter,
+    StudyGrounds,
     StudyNode,
     StudyProtocol,
     StudyStep,
@@ -441,6 +442,21 @@ def analyse(
     return found.model_copy(update=more)
 
 
+def refusal_of(context: Context, study: StudyGrounds, name: str) -> str:
+    """The reason why a ready analysis can say nothing of a study over the graph; empty where it can."""
+    analysis = ready_analysis(name)
+    genes, target, _ = _study_set(context, study, analysis)
+    few = {n: f"{p.least:g}" for n, p in analysis.parameters.items() if n == "permutations"}
+    try:
+        analyse(context, name, genes, target=target, parameters=few)
+    except UsageError as error:
+        return error.message
+    except MissingExtra:
+        # Whoever runs it has what it takes.
+        return ""
+    return ""
+
+
 def run_steps(
     context: Context, protocol: StudyProtocol, out: Path, options: RunOptions | None = None
 ) -> Iterator[StepOutcome]:
@@ -487,7 +503,7 @@ def _run_analysis(
 
 
 def _study_set(
-    context: Context, protocol: StudyProtocol, analysis: ReadyAnalysis
+    context: Context, protocol: StudyGrounds, analysis: ReadyAnalysis
 ) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """The genes and the target of a protocol, as its design took them, and what is left out."""
     labels = [link.label for link in analysis.targets]

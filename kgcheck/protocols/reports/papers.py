@@ -1,66 +1,38 @@
 """Report papers' experiments as quoted steps; grade each section's use for an objective.
 
-Steps are told by rules, or by a model, whose answers are data: it only points at words, and what is not words of the
-paper, exactly, is dropped and counted. Settings, software, statistics and data sets are read from them by the rules.
 Referability is 1 to 5 a section, with reasons: by its relevance (BM25 for the words of the objective, as a share of
-what they have of themselves, or the cosine where there is a model) and its detail, as ``referability.toml`` has it.
+what they have of themselves) and its detail, as ``referability.toml`` has it.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from pydantic import BaseModel, Field, RootModel
+from typing import TYPE_CHECKING, NamedTuple
 
 from kgcheck.context import noting
 from kgcheck.errors import InputFormat, UnknownName
 from kgcheck.literature.documents import Rejected, Span, sentences
 from kgcheck.literature.edge_reader import address
-from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical, content_words, relevances, stems
 from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
 from kgcheck.literature.store import DocumentStore
-from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
-from kgcheck.llm.forms import messages_of, with_schema
-from kgcheck.options import Spending
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
-from kgcheck.protocols.reports.steps import StepWords, outline_of, read_step, species_in, step_of
-from kgcheck.protocols.rules import ProtocolRules, model_task
-from kgcheck.settings import read_settings
+from kgcheck.protocols.reports.steps import StepWords, outline_of, species_in, step_of
+from kgcheck.protocols.rules import ProtocolRules
 
 if TYPE_CHECKING:
-    from kgcheck.llm.client import ChatClient
+    pass
 
 
 def report_papers(
-    place: Path,
-    *,
-    papers: Sequence[str] = (),
-    objective: Objective | None = None,
-    brain: str = "rules",
-    spending: Spending | None = None,
+    place: Path, *, papers: Sequence[str] = (), objective: Objective | None = None
 ) -> tuple[tuple[ExperimentalReport, ...], tuple[str, ...]]:
     """Read what the papers of a file or an index did; with an objective, how referable each section is for it."""
     with noting() as notes:
-        found = whole_papers(place, papers, notes)
-        if brain == "rules":
-            reports = tuple(experimental_report(f.paper, url=f.url) for f in found)
-        else:
-            from kgcheck.llm.client import ChatClient
-
-            settings = read_settings()
-            spent, limits = total_meter(settings), Limits.of(spending or Spending())
-            try:
-                with ChatClient(settings, notes) as client:
-                    reports = tuple(report_by_model(f.paper, client, limits, spent, url=f.url) for f in found)
-            finally:
-                notes += spent_note(spent)
-            dropped = f"{sum(r.dropped for r in reports):,} steps of the model were dropped"
-            notes.append(f"{dropped}: the papers do not have their words")
+        reports = tuple(experimental_report(f.paper, url=f.url) for f in whole_papers(place, papers, notes))
     return grade_reports(reports, objective) if objective else reports, tuple(notes)
 
 
@@ -141,17 +113,8 @@ class MethodSection(NamedTuple):
     strict: bool = False
 
 
-_Steps = tuple[Section, list[ReportStep]]
-"""A section with the steps that were found in it."""
-
-
 def experimental_report(paper: WholePaper, *, url: str = "") -> ExperimentalReport:
-    """Make the report of a paper by rules."""
-    return _report(paper, _steps_by_rules(paper), url)
-
-
-def _report(paper: WholePaper, found: Iterable[_Steps], url: str) -> ExperimentalReport:
-    """A report of the sections with steps, with what the paper is and what came out."""
+    """Make the report of a paper: its sections with steps, with what the paper is and what came out."""
     sections = [
         ReportSection(
             heading=section.heading,
@@ -160,7 +123,7 @@ def _report(paper: WholePaper, found: Iterable[_Steps], url: str) -> Experimenta
             outline=tuple(outline_of(step.text) for step in steps),
             steps=tuple(steps),
         )
-        for section, steps in found
+        for section, steps in _steps_of(paper)
         if steps
     ]
     return ExperimentalReport(
@@ -178,7 +141,7 @@ def _report(paper: WholePaper, found: Iterable[_Steps], url: str) -> Experimenta
     )
 
 
-def _steps_by_rules(paper: WholePaper) -> Iterator[_Steps]:
+def _steps_of(paper: WholePaper) -> Iterator[tuple[Section, list[ReportStep]]]:
     number = 0
     for section, sentences_, strict in method_sections(paper):
         steps: list[ReportStep] = []
@@ -307,90 +270,6 @@ def report_text(section: ReportSection) -> str:
     return " ".join((*section.path, section.heading, *(step.text for step in section.steps)))
 
 
-MOST_CHARACTERS = 12_000
-"""Most characters of a section in one request; a longer one goes in several."""
-
-MOST_QUOTES = 80
-"""Most quotes of one answer that are read."""
-
-FEW_SENTENCES = 8
-"""Most sentences in one request to a weak model."""
-
-_LEAST_WORDS = 3
-
-
-class QuotedStep(BaseModel):
-    """A step that a model points to."""
-
-    words: str
-
-
-class QuotedSteps(BaseModel):
-    """The form of an answer."""
-
-    steps: list[QuotedStep] = Field(default=[])
-
-
-class ChosenSentences(RootModel[dict[str, bool]]):
-    """Answer of a model for each sentence, by its number: true for a step."""
-
-
-def report_by_model(
-    paper: WholePaper,
-    client: "ChatClient",
-    limits: Limits | None = None,
-    total: Meter | None = None,
-    *,
-    url: str = "",
-) -> ExperimentalReport:
-    """Make the report of a paper, its steps chosen by a model."""
-    meter = Meter(limits or Limits(), client.prices, total)
-    found: list[_Steps] = []
-    number = dropped = 0
-    for method in method_sections(paper):
-        steps: dict[str, ReportStep] = {}
-        dry = bool(_DRY_HEADING.search(method.section.heading))
-        for text, quotes in (_chosen if client.small else _quoted)(method, client, meter):
-            dropped += max(0, len(quotes) - MOST_QUOTES)
-            for words in quotes[:MOST_QUOTES]:
-                if words not in text or len(words.split()) < _LEAST_WORDS or words in steps or number >= MOST_STEPS:
-                    dropped += 1
-                    continue
-                number += 1
-                steps[words] = read_step(words, number, dry_heading=dry)
-        found.append((method.section, list(steps.values())))
-    report = _report(paper, found, url)
-    return report.model_copy(update={"made_by": client.model, "dropped": dropped})
-
-
-def _quoted(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterator[tuple[str, list[str]]]:
-    """Texts of a section, each with the words that a model calls steps."""
-    parts: list[str] = []
-    for sentence in method.sentences:
-        if parts and len(parts[-1]) + len(sentence.text) < MOST_CHARACTERS:
-            parts[-1] += f" {sentence.text}"
-        else:
-            parts.append(sentence.text[:MOST_CHARACTERS])
-    for text in parts:
-        messages = messages_of(model_task("report steps"), {"heading": method.section.heading, "text": text})
-        answer, _ = client.answer(messages, QuotedSteps, meter=meter, temperature=0)
-        yield text, [quoted.words.strip() for quoted in answer.steps]
-
-
-def _chosen(method: MethodSection, client: "ChatClient", meter: Meter) -> Iterator[tuple[str, list[str]]]:
-    """The same for a weak model, which copies badly: it says of each sentence whether it is a step."""
-    for at in range(0, len(method.sentences), FEW_SENTENCES):
-        own = {str(n): s.text for n, s in enumerate(method.sentences[at : at + FEW_SENTENCES], 1)}
-
-        def narrow(schema: dict[str, Any], own: dict[str, str] = own) -> dict[str, Any]:
-            parts = {number: {"type": "boolean"} for number in own}
-            return {"title": schema["title"], "type": "object", "properties": parts, "required": list(parts)}
-
-        messages = messages_of(model_task("report steps, in short"), {"sentences": own})
-        answer, _ = client.answer(messages, with_schema(ChosenSentences, narrow), meter=meter, temperature=0)
-        yield " ".join(own.values()), [own.get(number, "") for number, is_step in answer.root.items() if is_step]
-
-
 _SHOWN = 5
 
 
@@ -399,7 +278,6 @@ class ReferabilityRules(ProtocolRules):
 
     file = "referability"
     full_relevance: float
-    full_cosine: float
     full_detail: float
     parameter: float
     tool: float
@@ -412,17 +290,11 @@ class ReferabilityRules(ProtocolRules):
     wet_share: float
 
 
-def grade_reports(
-    reports: Sequence[ExperimentalReport], objective: Objective, embedder: Embedder | None = None
-) -> tuple[ExperimentalReport, ...]:
+def grade_reports(reports: Sequence[ExperimentalReport], objective: Objective) -> tuple[ExperimentalReport, ...]:
     """Reports with the referability of their sections; by words, how rare a word is among all of them counts."""
     texts = [report_text(section) for report in reports for section in report.sections]
     rules = ReferabilityRules.shipped()
-    if embedder is not None and texts:
-        first, *vectors = embedder.encode([objective.text, *texts])
-        shares = iter(max(0.0, float(v @ first)) / rules.full_cosine for v in vectors)
-    else:
-        shares = iter(share / rules.full_relevance for share in relevances(objective.text, texts))
+    shares = iter(share / rules.full_relevance for share in relevances(objective.text, texts))
     wanted = content_words(objective.text)
     graded = []
     for report in reports:

@@ -29,10 +29,6 @@ _NEXT_WORDS = re.compile(
 )
 _AFTER = re.compile(r"[\s-]{1,2}((?:[a-z][\w-]{0,30}\s){0,2}[a-z][\w.-]{0,30})")
 _CROSS_VALIDATION = re.compile(r"[\s-]{0,2}(?:stratified )?cross[\s-]?validat", re.IGNORECASE)
-_RESULT_OF_TEST = re.compile(r"\(\s?\d[\d.,\s]{0,12}\)\s?[<>=]\s?$")
-_OF_ALL = re.compile(
-    r"\s?(?:%\s)?of (?:the|all|these|those|our|patients|participants|subjects|women|men|cases|individuals)\b"
-)
 _CONNECTING = frozenset(
     "of at to was were is be set as a than less more greater equal below above exceeding under over the lower higher"
     " smaller larger fewer or = equals using about approximately around ca circa from between with exactly only"
@@ -40,9 +36,6 @@ _CONNECTING = frozenset(
 )
 _IN_BRACKET = re.compile(r"((?:[^\W\d_][\w/+-]{1,40} )?[^\W\d_][\w/+-]{0,40}) \($|\(([^\W\d_][\w/+-]{1,40}), $")
 _BRACKET_ENDS = re.compile(r"\s?[);,]")
-_WITHOUT_NAME = re.compile(
-    r"\s(?:patients|participants|subjects|samples|cases|women|men|children|mice|rats|animals|individuals|studies)\b"
-)
 _FORMULA = re.compile(r"[*^+/\u2212\u0370-\u03ffA-Z(]")
 _NAMES_A_MATERIAL = ("concentration", "dose", "volume", "share", "mass", "amount")
 _COUNTS_NOTHING = 10**7
@@ -137,9 +130,6 @@ class _Setting:
             return ""
         if self.unit == "%" and self.text.startswith(" of ", self.end):
             return ""
-        of_test = _RESULT_OF_TEST.search(self.text, max(0, self.start - 24), self.start + 2)
-        if of_test or _OF_ALL.match(self.text, self.end):
-            return ""
         known = ParameterWords.shipped()
         last = self.words[-1].lower().strip("'\u2019") if self.words else ""
         # One letter may be a unit, too: "for 3 h at 37°C".
@@ -147,16 +137,12 @@ class _Setting:
             return ""
         if last in ("p", "p-value", "p-values") and self.comparator == "=" and not self.joined:
             return ""
-        if not self.unit and _FORMULA.match(self.text, self.end):
-            return ""
         if self.unit == "M" and (self.number >= 100 or self.text[self.end : self.end + 1] == "-"):
             return ""
         if self.unit == "fold":
             return "cross-validation" if _CROSS_VALIDATION.match(self.text, self.end) else ""
         if last == "ph" and self.words[-1] in ("pH", "PH"):
             return "pH"
-        if not self.unit and _WITHOUT_NAME.match(self.text, self.end):
-            return ""
         plainly = self.unit or self.joined or self.compared or last in known.direct
         noun = last in known.nouns or last.removesuffix("s") in known.nouns
         if (plainly and noun) or (self.compared and self._is_symbol()):

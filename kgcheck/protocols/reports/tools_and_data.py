@@ -101,7 +101,6 @@ def statistics_in(text: str) -> tuple[str, ...]:
 
 
 _NAME = r"(?:[A-Z][\w.+*/-]{0,30}[\w+*]|[a-z]{1,12}[A-Z0-9][\w.+-]{0,20})"
-_COMPANY = re.compile(r"\s?,?\s?(?:Software|Institute|Inc|Corp|Ltd|LLC|GmbH|Technologies|Foundation|Systems)\b")
 _VERSION = (
     r"(?:(?:versions?|ver\.|vers\.|v\.?|release|build|ver|rev\.)\s?(?P<named>\d[\w.]{0,15}|[A-Z]\d{4}[ab]|[XIV]{1,4}\b)"
     r"|(?P<bare>\d{1,2}(?:\.\d{1,3}){1,3}(?:[a-z]\d{0,2})?\b(?:[-\u2013]\d{1,2}(?:\.\d{1,3}){1,3})?|CS\d\b|R20\d\d[ab]\b))"
@@ -114,28 +113,14 @@ _AFTER = re.compile(
     rf"(?:[\s,]{{1,2}}|\s?\(|\s?\[|[-\u2122\u00ae\s]){{0,3}}(?:(?:{_BETWEEN})[\s,(]{{1,3}}){{0,2}}{_VERSION}",
     re.IGNORECASE,
 )
-_ANYWHERE = re.compile(rf"[^()]{{0,80}}?\b{_VERSION}", re.IGNORECASE)
-_BRACKET = re.compile(r"[^\s()]{0,12}(?:\s(?:software|package|program|suite|statistical software|for \w{3,12}))?\s?\(")
 _WHOLE_NUMBER = re.compile(r"\s(\d{1,2}|20\d\d)\b(?![.,]?\d|\s?(?:%|\u00b0|[a-z]))")
 _VERSIONED = re.compile(
     rf"(?<![\w-])(?P<name>{_NAME}(?:[ -][A-Z][\w.+-]{{0,20}}){{0,2}})(?:\s?\(|,\s|\s)(?:software |package |program )?"
     r"(?:[Vv]ersions?|[Vv]er\.|[Vv]\.?|release)\s?(?P<version>\d[\w.]{0,15})",
 )
 
-_NUMBERED = re.compile(
-    r"\b(?:using|in|with|by|via|bundled|and) (?:the )?(?P<name>[A-Z][\w+-]{2,20}(?: [A-Z][\w+-]{1,20})?) "
-    r"(?P<version>\d{1,2}(?:\.\d{1,3}){1,3}(?:\s?[-\u2013]\s?\d{1,2}(?:\.\d{1,3}){1,3})?)"
-    r"(?=[,.;)]?(?:\s[\[(a-z]|\s?$|\sversion)|[,;)])(?!\s?(?:[a-zA-Z\u00b5\u03bc]{1,2}\b|%|\u00b0|ml|mg|mm|cm|kb|fold|times|million))"
-)
 _ADDRESS = re.compile(r"\bgithub\.com/[\w.-]{1,60}/(?P<name>[\w.-]{1,60})")
-_DONE_WITH = re.compile(
-    r"\b(?:performed|analy[sz]ed|calculated|computed|processed|aligned|mapped|implemented|identified|predicted|conducted"
-    r"|done|generated|built|constructed|run|carried out|fitted|simulated|visuali[sz]ed|made|annotated|assembled)"
-    r" (?:using|with|in|by) (?:the )?(?P<name>[A-Z][A-Za-z]{0,14}[A-Z0-9][\w+-]{0,14}|[a-z]{1,6}[A-Z][A-Za-z]{2,14})"
-    r" ?(?:\[\d|\([^()]{0,60}(?:http|www))"
-)
 _LIST = re.compile(r"\b[\w.+-]{2,30}, (?:[\w.+-]{2,30}, ){0,6}(?:and )?[\w.+-]{2,30} (?:packages|libraries)\b")
-_DIGITS_OF_VERSION = re.compile(r"([A-Za-z]{3,20}?)(\d{1,2}(?:\.\d{1,3}){1,3})")
 
 
 class ToolAt(NamedTuple):
@@ -159,8 +144,6 @@ def tools_in(text: str) -> tuple[ToolAt, ...]:
             continue
         places.append((start, end))
         name = text[start:end].rstrip(".").removeprefix("The ").removesuffix(" Software").removesuffix(" software")
-        if not version and (joined := _DIGITS_OF_VERSION.fullmatch(name)):
-            name, version = joined.groups()
         known = found.get(name.casefold())
         if known is None or (version and not known.tool.version):
             place = ToolAt(StepTool(name=name, version=version), (start, reach))
@@ -172,19 +155,13 @@ _Named = tuple[int, int, str, int]
 """Start and end of a name, its version, and where that ends."""
 
 
-def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
+def _named(text: str) -> Iterator[_Named]:
     patterns = SoftwareWords.shipped()
     for match in patterns.names.finditer(text):
         version, reach = _version(text, match.end())
-        # "(GraphPad Software, La Jolla)" names who sells it.
-        if _COMPANY.match(text, match.end()) and "(" in text[: match.start()]:
-            continue
         if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
             continue
         yield *match.span(), version, reach
-    for match in _DONE_WITH.finditer(text):
-        if match["name"].lower() not in patterns.techniques and _is_name(match["name"]):
-            yield *match.span("name"), "", match.end("name")
     for match in _LIST.finditer(text):
         for word in re.finditer(r"[\w.+-]{2,30}", match[0]):
             if word[0] not in ("and", "packages", "libraries", "the") and _is_name(word[0]):
@@ -204,10 +181,6 @@ def _named(text: str) -> Iterator[_Named]:  # noqa: C901, PLR0912
     for match in _ADDRESS.finditer(text):
         name = match["name"].removesuffix(".git").rstrip(".")
         yield match.start("name"), match.start("name") + len(name), "", match.end()
-    for match in _NUMBERED.finditer(text):
-        words = match["name"].lower().split()
-        if not set(words) & patterns.not_software and not set(words) & patterns.techniques:
-            yield *match.span("name"), match["version"], match.end()
     for match in _VERSIONED.finditer(text):
         start, end = match.span("name")
         last = re.split(r"[\s-]", text[start:end])[-1].lower()
@@ -222,13 +195,9 @@ def _beside(text: str, span: Span) -> bool:
 
 
 def _version(text: str, end: int) -> tuple[str, int]:
-    """The version after a name, and where it ends; within the bracket that follows, it may stand anywhere."""
+    """The version after a name, and where it ends."""
     if found := _AFTER.match(text, end):
         return (found["named"] or found["bare"]).rstrip("."), found.end()
-    bracket = _BRACKET.match(text, end)
-    inside = _ANYWHERE.match(text, bracket.end()) if bracket else None
-    if inside and inside["named"]:
-        return inside["named"].rstrip("."), inside.end()
     if found := _WHOLE_NUMBER.match(text, end):
         return found[1], found.end()
     return "", end
@@ -265,7 +234,6 @@ class SoftwareWords(ProtocolRules):
     kinds: tuple[str, ...] = Field(description="words for software")
     stop: Words
     not_software: Words
-    techniques: Words
 
     @cached_property
     def names(self) -> re.Pattern[str]:

@@ -71,14 +71,12 @@ def abstract_of(paper: WholePaper) -> str:
     return f"{paper.title}. {inner}"[:_MOST_CHARACTERS]
 
 
-def degrees(
-    papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept], fit: TopicFit, scale: str
-) -> list[PaperDegree]:
+def degrees(papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept]) -> list[PaperDegree]:
     """Grade the helpfulness of papers."""
+    fit = TopicFit(topic_of(objective, concepts), None)
     rules = SearchRules.shipped().papers
     fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
-    chosen = rules.vectors if scale == "vectors" else rules.words
-    return [_degree(p, objective, concepts, f.relevance, chosen) for p, f in zip(papers, fits, strict=True)]
+    return [_degree(p, objective, concepts, f.relevance, rules.words) for p, f in zip(papers, fits, strict=True)]
 
 
 def _degree(
@@ -266,15 +264,9 @@ class SearchModel:
         return tuple(q.query() for q in answer.queries)
 
     def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Just as many queries as are wanted, of plain terms that end; a weak model writes shorter ones."""
-        number, small = SearchRules.shipped().limits.queries, self._client.small
-        groups, terms = (2, 2) if small else (4, 8)
-        term = {"type": "string"} | ({"pattern": "^[A-Za-z][A-Za-z0-9 -]{1,39}$"} if small else {})
-        written = schema["$defs"][QueryAnswer.__name__]["properties"]
+        """Just as many queries as are wanted."""
+        number = SearchRules.shipped().limits.queries
         schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
-        written["purpose"]["maxLength"] = 60
-        written["groups"] |= {"minItems": 2, "maxItems": groups}
-        written["groups"]["items"] = {"type": "array", "items": term, "minItems": 1, "maxItems": terms}
         return schema
 
     def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:

@@ -1,4 +1,4 @@
-"""Build Boolean queries for an objective, and write them for PubMed, PMC, Europe PMC and GEO.
+"""Build Boolean queries for an objective, and write them for PubMed, PMC and GEO.
 
 A query is groups of terms: one term of each group must be there. It is kept as that and not as text, so that whoever
 made it, a rule or a model, it is balanced, has no other operators, and names no field that a place does not know.
@@ -49,7 +49,6 @@ class PaperRules(Value):
     data_sets: float
     other_species: float
     no_methods: float
-    vectors: LikenessScale
     words: LikenessScale
     concepts: dict[ConceptKind, float]
 
@@ -329,10 +328,6 @@ class SearchQuery(Value):
     def pmc(self) -> str:
         """In the language of PMC: anywhere in a paper whose text may be taken."""
         return f'{_boolean(self.groups, _quoted)} AND "open access"[filter]'
-
-    @property
-    def europepmc(self) -> str:
-        return _boolean(self.groups, lambda term: f'TITLE_ABS:"{term}"')
 
     def geo(self, species: str) -> str:
         """In the language of GEO, which knows no field for both title and summary."""

@@ -16,31 +16,27 @@ from pydantic import Field
 
 from kgcheck.context import Context, noting
 from kgcheck.errors import SourceError, UsageError
-from kgcheck.literature.documents import Document, Rejected, clean
-from kgcheck.literature.embed import Embedder
+from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.gather import day_of, whole_of, write_note
 from kgcheck.literature.papers import WholePaper, paper_of_abstract, paper_of_record
-from kgcheck.literature.relevance import TopicFit
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.step_log import StepLog
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.model import Value
 from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees, topic_of
+from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.data_sets import DataSetRecord
-from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.http import Http
 from kgcheck.providers.paper_service import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.providers.repositories import Geo
 
-SearchPlace = Literal["pubmed", "pmc", "europepmc", "geo", "index"]
+SearchPlace = Literal["pubmed", "pmc", "geo", "index"]
 """``index``: the local literature index."""
 
 
@@ -56,7 +52,7 @@ class FoundPaper(QueriedPaper):
     """A paper that was found, and judged; ``whole`` says that its sections are here, and not its abstract alone."""
 
     degree: int = Field(ge=1, le=5, description="how helpful it is")
-    relevance: float = Field(default=0.0, description="likeness to the objective, by vectors or by words")
+    relevance: float = Field(default=0.0, description="likeness to the objective")
     reasons: tuple[str, ...] = ()
     judged_by: str = "rules"
     kept: bool = False
@@ -143,11 +139,9 @@ def _joined(one: WholePaper, other: WholePaper) -> WholePaper:
 
 
 class PapersFound(NamedTuple):
-    """Result of a query at a place: papers, rejected records, and the terms unknown there."""
+    """Result of a query at a place: papers, and the terms unknown there."""
 
     papers: tuple[WholePaper, ...]
-    total: int
-    rejected: tuple[Rejected, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -158,7 +152,6 @@ PaperSearch = Callable[[SearchQuery, int], PapersFound]
 def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
     """Searches of services; PMC with the abstracts that PubMed has of its papers."""
     pubmed, pmc = PubMed(http, http.settings, day), Pmc(http, http.settings, day)
-    europepmc = EuropePmc(http, http.settings, day)
 
     def search_pmc(query: SearchQuery, most: int) -> PapersFound:
         page = pmc.relevant(query.pmc, most)
@@ -169,14 +162,12 @@ def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
     return {
         "pubmed": lambda query, most: _found(pubmed.relevant(query.pubmed, most), "pubmed"),
         "pmc": search_pmc,
-        "europepmc": lambda query, most: _found(europepmc.page(query.europepmc, "", most), "europepmc"),
     }
 
 
 def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> PapersFound:
     """Search the local literature index, which no service is asked for."""
-    papers = tuple(paper_of_document(index, hit.document) for hit in index.search(query.words, limit=most))
-    return PapersFound(papers, len(papers))
+    return PapersFound(tuple(paper_of_document(index, hit.document) for hit in index.search(query.words, limit=most)))
 
 
 def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
@@ -194,17 +185,15 @@ def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperR
 
 
 def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
-    made = [paper_of_record(record, place) for record in page.records]
-    papers = tuple(paper for paper in made if isinstance(paper, WholePaper))
-    return PapersFound(papers, page.total, tuple(p for p in made if isinstance(p, Rejected)), page.unknown)
+    made = (paper_of_record(record, place) for record in page.records)
+    return PapersFound(tuple(paper for paper in made if isinstance(paper, WholePaper)), page.unknown)
 
 
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
-"""Places to search by default."""
+"""Services that are searched."""
 
 SEARCH_FILE = "search.json"
 MODEL_FILE = "model_answers.jsonl"
-_LOG_FILE = "search.log.jsonl"
 
 
 @dataclass(frozen=True)
@@ -214,9 +203,7 @@ class SearchMeans:
     synonyms: Synonyms
     http: Http | None = None
     index: LiteratureIndex | None = None
-    embedder: Embedder | None = None
     model: SearchModel | None = None
-    places: tuple[SearchPlace, ...] = PLACES
 
 
 def search_for(
@@ -234,16 +221,12 @@ def search_for(
     if not concepts:
         raise UsageError("the objective names nothing to look for", "name genes, diseases or methods in its title")
     folder.mkdir(parents=True, exist_ok=True)
-    described = {"objective": objective.model_dump(mode="json"), "places": list(means.places)}
+    described = {"objective": objective.model_dump(mode="json")}
     # Another search in the same folder goes on with nothing of this one.
     note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
     day = day_of(note, today)
     write_note(note, described, day, ended=False)
-    with StepLog(folder / _LOG_FILE) as log:
-        log.put("began", day=day, **described)
-        found = _Search(objective, concepts, folder, means, day, log, progress or NoProgress()).run()
-        log.put("ended", kept=len(found.kept), usable=len(found.usable), unsearched=len(found.unsearched))
-        log.end()
+    found = _Search(objective, concepts, folder, means, day, progress or NoProgress()).run()
     write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
     # What could not be looked at is tried again with the answers of that day.
     write_note(note, described, day, ended=not found.unsearched)
@@ -259,7 +242,6 @@ class _Search:
     folder: Path
     means: SearchMeans
     day: str
-    log: StepLog
     progress: Progress
 
     def __post_init__(self) -> None:
@@ -271,8 +253,6 @@ class _Search:
     def run(self) -> StudySearch:
         model = self.means.model
         queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
-        for number, query in enumerate(queries, 1):
-            self.log.put("query", number=number, purpose=query.purpose, pubmed=query.pubmed)
         self._services(queries)
         self._local(queries)
         papers = self._whole_texts(self._papers())
@@ -291,21 +271,19 @@ class _Search:
         http = self.means.http
         if http is None:
             return
-        known = _searches(http, self.day)
-        searches = {name: known[name] for name in self.means.places if name in known}
-        geo = Geo(http, http.settings, self.day) if "geo" in self.means.places else None
-        with self.progress.step("searching", len(queries) * len(self.means.places)) as step:
+        searches = _searches(http, self.day)
+        geo = Geo(http, http.settings, self.day)
+        with self.progress.step("searching", len(queries) * len(PLACES)) as step:
             for number, query in enumerate(queries, 1):
                 for place, search in searches.items():
                     self._search(place, search, number, query)
                     step.advance()
-                if geo:
-                    self._search_data_sets(geo, number, query)
-                    step.advance()
+                self._search_data_sets(geo, number, query)
+                step.advance()
 
     def _local(self, queries: Sequence[SearchQuery]) -> None:
         """Search the local index where no service could be looked at."""
-        looked = len(queries) * len(self.means.places) > len(self._unsearched)
+        looked = len(queries) * len(PLACES) > len(self._unsearched)
         if self.means.http is not None and looked:
             return
         why = "no service was asked" if self.means.http is None else "no service could be looked at"
@@ -329,15 +307,6 @@ class _Search:
         for paper in found.papers:
             self._met.add(paper, place, number)
         self._note_unknown(place, number, found.unknown)
-        self.log.put(
-            "searched",
-            place=place,
-            query=number,
-            total=found.total,
-            papers=[p.id for p in found.papers],
-            left_out=[[r.record, r.reason] for r in found.rejected],
-            unknown=list(found.unknown),
-        )
 
     def _search_data_sets(self, geo: Geo, number: int, query: SearchQuery) -> None:
         try:
@@ -349,8 +318,6 @@ class _Search:
             _, numbers = self._data_sets.setdefault(record.id, (record, []))
             numbers += [number] if number not in numbers else []
         self._note_unknown("geo", number, page.unknown)
-        ids = [r.id for r in page.records]
-        self.log.put("searched", place="geo", query=number, total=page.total, data_sets=ids, unknown=list(page.unknown))
 
     def _note_unknown(self, place: SearchPlace, number: int, unknown: Sequence[str]) -> None:
         if unknown:
@@ -359,9 +326,7 @@ class _Search:
             )
 
     def _could_not(self, place: SearchPlace, number: int, error: SourceError) -> None:
-        reason = clean(error.message)[:300]
-        self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=reason))
-        self.log.put("not_searched", place=place, query=number, reason=reason)
+        self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=clean(error.message)[:300]))
 
     def _papers(self) -> list[FoundPaper]:
         if self.means.index is not None:
@@ -370,10 +335,7 @@ class _Search:
         met = self._met.every()
         if not met:
             return []
-        embedder = self.means.embedder
-        fit = TopicFit(topic_of(self.objective, self.concepts), embedder)
-        scale = "vectors" if embedder else "words"
-        judged = degrees([m.paper for m in met], self.objective, self.concepts, fit, scale)
+        judged = degrees([m.paper for m in met], self.objective, self.concepts)
         judged_by = self.means.model.name if self.means.model else "rules"
         if self.means.model:
             shown = [JudgedRecord(m.paper.title, abstract_of(m.paper)) for m in met]
@@ -392,16 +354,12 @@ class _Search:
             )
             for m, j in zip(met, judged, strict=True)
         ]
-        found.sort(key=lambda p: (-p.degree, -p.relevance, p.paper.id))
-        for one in found:
-            logged = one.model_dump(mode="json", include={"degree", "relevance", "reasons", "kept"})
-            self.log.put("judged", paper=one.paper.id, **logged)
-        return found
+        return sorted(found, key=lambda p: (-p.degree, -p.relevance, p.paper.id))
 
     def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
         http = self.means.http
-        if http is None or "pmc" not in self.means.places:
+        if http is None:
             return papers
         pmc = Pmc(http, http.settings, self.day)
         lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
@@ -421,12 +379,10 @@ class _Search:
         except SourceError as error:
             self._could_not("pmc", 0, error)
             return found
-        open_one = paper is not None and open_licence(paper.licence)
-        self.log.put("whole", paper=found.paper.id, found=paper is not None, open_licence=open_one)
         if paper is None:
             return found
         retracted = paper.retracted or found.paper.retracted
-        if not open_one:
+        if not open_licence(paper.licence):
             # Only what says whether it counts is taken over.
             kept = found.paper.model_copy(update={"retracted": retracted})
         else:
@@ -464,10 +420,7 @@ class _Search:
             )
             for s, text, use, (record, numbers) in zip(sets, texts, uses, met, strict=True)
         ]
-        found.sort(key=lambda d: (not d.usable, d.data_set.id))
-        for one in found:
-            self.log.put("judged", data_set=one.data_set.id, usable=one.usable, reasons=list(one.reasons))
-        return found
+        return sorted(found, key=lambda d: (not d.usable, d.data_set.id))
 
 
 def _is_whole(paper: WholePaper) -> bool:
@@ -484,7 +437,6 @@ def search_studies(
     objective: Objective,
     folder: Path,
     *,
-    places: Sequence[SearchPlace] = (),
     spending: Spending | None = None,
 ) -> tuple[StudySearch, tuple[str, ...]]:
     """Search papers and data sets for an objective; a folder gets the result, the log and what was kept."""
@@ -501,9 +453,7 @@ def search_studies(
             synonyms=context.names().mentioned,
             http=opened.enter_context(Http(context.settings)),
             index=index,
-            embedder=index.embedder if index else None,
             model=model,
-            places=tuple(places) or PLACES,
         )
         found = search_for(objective, folder, means, progress=context.progress)
     return found, (*notes, *found.notes)
