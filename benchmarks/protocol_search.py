@@ -28,7 +28,6 @@ from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.search import LiteratureIndex, open_index
 from kgcheck.literature.titles import title_words
-from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.protocols.protocol import Objective
 from kgcheck.protocols.search.judging import abstract_of, degrees
 from kgcheck.protocols.search.queries import SearchQuery, SearchRules, concepts_of, queries_of
