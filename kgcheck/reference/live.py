@@ -56,7 +56,7 @@ def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Se
         writer = SnapshotWriter(live, schema, FIRST_LIVE_RELEASE)
         for one in releases:
             _write(writer, one)
-        writer.finish({}, lasting=False)
+        writer.finish({})
         cited = {paper for one in releases for row in one.rows["link"] for paper in row.get("citations") or ()}
         if cited:
             mark_retracted(live, retracted_among(db, cited, "base"))
