@@ -187,11 +187,6 @@ def test_unmapped_ids_are_left_out(string: StringDb, server: StringServer) -> No
     assert string.ids(["P01116", "NOSUCHPROT99", "P01111"]) == {"P01116": KRAS, "P01111": NRAS}
 
 
-def test_partners_of_a_protein_that_string_does_not_know(string: StringDb) -> None:
-    with pytest.raises(SourceAnswer, match="gave the id itself"):
-        string.partners("9606.NOSUCHPROT99", 0.4)
-
-
 def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> None:
     server.server.faults.append(lambda handler, reply: loopback.send(handler, server.not_found()))
 
@@ -220,13 +215,6 @@ def test_pairs_of_one_species_go_together() -> None:
     pairs = [("9606.A", "9606.B"), ("10090.A", "10090.B"), ("9606.C", "9606.A")]
 
     assert [{p.split(".")[0] for both in some for p in both} for some in batches(pairs)] == [{"10090"}, {"9606"}]
-
-
-def test_partners_above_a_threshold_best_first(string: StringDb) -> None:
-    found = string.partners(CDC37, 0.5)
-
-    assert [link.score for link in found] == [0.642, 0.604, 0.549]
-    assert all(CDC37 in link.pair for link in found)
 
 
 FAULTS: list[tuple[str, Fault]] = [
