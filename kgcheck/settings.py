@@ -38,6 +38,10 @@ class Settings(BaseSettings):
         default="", description="hosts, by commas, that get passwords and keys without TLS, as this machine does"
     )
     keep_verified: bool = Field(default=True, description="an audit keeps what was judged as Parquet beside the ledger")
+    keep_extract: bool = Field(
+        default=True,
+        description="an audit keeps what it read of a server as Parquet beside the ledger, for --changed-since",
+    )
     query_timeout_s: float = Field(default=600.0, gt=0, description="longest time for one statement to a store")
     connect_timeout_s: float = Field(default=10.0, gt=0, description="longest wait for a connection")
     load_batch_rows: int = Field(default=10_000, gt=0, description="rows in one statement to Neo4j")

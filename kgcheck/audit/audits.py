@@ -1,9 +1,10 @@
-"""Start or resume an audit of a Context."""
+"""Start or resume an audit of a Context; read an unchanged graph from an earlier run's extract."""
 
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from kgcheck.audit.inputs import find_earlier
 from kgcheck.audit.papers import Papers, PapersOnEdge
 from kgcheck.audit.run import Audit
 from kgcheck.context import Context, noting
@@ -50,17 +51,21 @@ def _decided(schema: Schema) -> set[CheckType]:
     return {CheckType.STRUCTURE} | ({CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set())
 
 
-def audit(context: Context, options: AuditOptions, *, run_id: str | None = None) -> AuditedRun:
-    """Audit the graph."""
-    return _audit(context, options, None, run_id)
+def audit(
+    context: Context, options: AuditOptions, *, since: str | None = None, run_id: str | None = None
+) -> AuditedRun:
+    """Audit the graph; while it is as it was in an earlier run, it is read from what that kept of it."""
+    return _audit(context, options, None, since, run_id)
 
 
 def resume(context: Context, run: Run) -> AuditedRun:
     """Go on with an audit that was cut off, with what it was asked for; on this store and these references."""
-    return _audit(context, AuditOptions.model_validate(run.options), run, None)
+    return _audit(context, AuditOptions.model_validate(run.options), run, None, None)
 
 
-def _audit(context: Context, options: AuditOptions, begun: Run | None, run_id: str | None) -> AuditedRun:
+def _audit(
+    context: Context, options: AuditOptions, begun: Run | None, since: str | None, run_id: str | None
+) -> AuditedRun:
     if context.with_retired:
         # The next audit, which leaves it out, would call every finding about it gone.
         raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
@@ -81,7 +86,8 @@ def _audit(context: Context, options: AuditOptions, begun: Run | None, run_id: s
         brain = context.brain_maker(Limits(), notes=notes, total=of_team)
         make_brain = waiting.enter_context(brain) if is_of_model else None
         work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers, make_brain)
-        run = work.resume(begun) if begun else work.start(options, run_id)
+        earlier = find_earlier(ledger, since, graph) if since else None
+        run = work.resume(begun) if begun else work.start(options, earlier, run_id)
         for source, failure in (live.failures if live else {}).items():
             notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
         for source, refusal in (live.refusals if live else {}).items():

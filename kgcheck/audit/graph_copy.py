@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired, pairs_of
+from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
 from kgcheck.quoting import identifier
@@ -34,7 +35,7 @@ class GraphCopy:
     that no Ref can hold (empty, too long, with control characters) is made printable, so that it can be told.
     """
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore, *, whole: bool = True) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, store: GraphStore | GraphExtract, *, whole: bool = True) -> None:
         self._db = db
         self._store = store
         self._whole = whole

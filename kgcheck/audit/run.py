@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kgcheck import __version__, clock
+from kgcheck import clock
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
+from kgcheck.audit.inputs import GRAPH, SINCE, describe_inputs, explain_change
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.worker import Worker
@@ -17,11 +18,13 @@ from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.source import SnapshotSource
+from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.open import place_of
-from kgcheck.graph.store import Counts, GraphStore, StatingStore
+from kgcheck.graph.store import Counts, GraphStore, PlacedStore, StatingStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
-from kgcheck.ledger.run import CHANGED, COULD_NOT_LOOK, GRAPH, KGCHECK
+from kgcheck.ledger.place import folder_beside
+from kgcheck.ledger.run import CHANGED, COULD_NOT_LOOK
 from kgcheck.ledger.verified import VerifiedFiles
 from kgcheck.loading.manifest import built_from, graph_dates
 from kgcheck.model import CheckType
@@ -71,11 +74,11 @@ class Audit:
         self._progress = progress or NoProgress()
         self._live = live
 
-    def start(self, options: AuditOptions, run_id: str | None = None) -> Run:
-        """Audit the graph from the beginning."""
+    def start(self, options: AuditOptions, since: Run | None = None, run_id: str | None = None) -> Run:
+        """Audit the graph from the beginning; while it is as it was in an earlier run, it is read from its extract."""
         releases = releases_of(self._snapshot, self._store.schema)
         # Before anything is read of the graph: what others change from here on is told.
-        made = {KGCHECK: __version__, GRAPH: self._store.state() or ""}
+        made = describe_inputs(self._store, self._snapshot, releases)
         counts = self._store.counts()
         units = make_plan(options, self._store.schema, counts)
         place, store_id = store_place(self._store), self._store.store_id()
@@ -87,6 +90,10 @@ class Audit:
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             same = f"the graph was built from the same files of {', '.join(circular)}"
             warnings = (*warnings, f"{same}: what they support is so by construction; another release can tell more")
+        if since and (why := explain_change(since, made)):
+            warnings = (*warnings, f"the graph was read anew: {why}")
+        elif since:
+            made |= {SINCE: since.id}
         if isinstance(self._store, StatingStore):
             made |= {part: str(count) for part, count in self._store.parts().items()}
         run = Run(
@@ -147,7 +154,7 @@ class Audit:
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
             verified = self._verified(db, run)
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
-            copy = GraphCopy(db, self._store, whole=CheckType.STRUCTURE in options.types)
+            copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before much more is asked.
             waits = (None, None) if live or self._papers else (executor, prefetcher)
             parts = (db, self._store, copy, join, self._ledger, run, before)
@@ -195,6 +202,13 @@ class Audit:
         files = VerifiedFiles.of(self._ledger, self._settings.home)
         allow(db, files.of_run(run.id))
         return files
+
+    def _scanned(self, run: Run) -> GraphStore | GraphExtract:
+        """The graph to be read: an embedded one is read as fast as an extract."""
+        if isinstance(self._store, PlacedStore) or not self._settings.keep_extract:
+            return self._store
+        folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
+        return GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
 
     def _whole(self, run: Run) -> Run:
         """The run, with a warning where others changed the graph while it was under way."""

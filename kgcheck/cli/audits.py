@@ -41,7 +41,7 @@ TYPES = ("existence", "attribute", "triple", "potential", "structure")
 
 _SHOWN_PINS = 20
 _LATEST = "(latest)"
-_OF_THE_RUN = (*AuditScope.model_fields, "live", "brain", "literature", "pins")
+_OF_THE_RUN = (*AuditScope.model_fields, "live", "brain", "literature", "pins", "changed_since")
 """Options that a run keeps, and that cannot change when it goes on."""
 
 
@@ -69,6 +69,12 @@ _OF_THE_RUN = (*AuditScope.model_fields, "live", "brain", "literature", "pins")
 @shown_limit_option()
 @fail_on_option(THRESHOLDS, configured=True)
 @click.option(
+    "--changed-since",
+    metavar="RUN|SNAPSHOT",
+    help="Read a graph on a server from what that finished audit kept of it, or the newest that looked into that "
+    "snapshot, unless the graph has changed; everything is judged again.",
+)
+@click.option(
     "--resume",
     is_flag=False,
     flag_value=_LATEST,
@@ -83,6 +89,7 @@ def audit(
     columns: dict[str, str],
     parts: dict[str, Any],
     scope: AuditScope,
+    changed_since: str | None,
     resume: str | None,
     fail_on: str,
     **form: Any,
@@ -124,7 +131,7 @@ def audit(
         # A wrong pin is refused before a large graph is read.
         pins = read_pins(workspace.pins) if workspace.pins else ()
         note(*workspace.recognised())
-        audit = workspace.resume(begun) if begun else workspace.audit(scope)
+        audit = workspace.resume(begun) if begun else workspace.audit(scope, changed_since=changed_since)
         note(*audit.notes)
         if workspace.pins:
             note(*_pin_lines(workspace, audit.run, len(pins)))

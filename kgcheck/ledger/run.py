@@ -12,8 +12,8 @@ LAST = "#last"
 """End of the name of the piece that makes a unit whole."""
 
 
-KGCHECK, GRAPH, CHANGED = "kgcheck", "graph", "changed"
-"""Keys of `Run.made_with`: the version, the state of the graph, and that others changed it while it was audited."""
+CHANGED = "changed"
+"""Key of `Run.made_with` where others changed the graph while it was audited."""
 
 
 class PinnedRelease(Value):
@@ -79,7 +79,7 @@ class Run(Value):
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
     live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
     made_with: dict[str, str] = Field(
-        default={}, description="version and state of the graph, and how much of each part a graph in files has"
+        default={}, description="names its inputs for later runs; see kgcheck.audit.inputs"
     )
 
     @model_validator(mode="before")

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from kgcheck.ledger.run import KGCHECK, Run
+from kgcheck.audit.inputs import KGCHECK
+from kgcheck.ledger.run import Run
 from kgcheck.model import CheckType, Tally, TallyMark, Value
 from kgcheck.plurals import how_many
 from kgcheck.report.documents import scope_words

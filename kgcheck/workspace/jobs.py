@@ -222,11 +222,13 @@ class JobWorker:
         came, left = sum(done.counts.values()), f"{done.waiting:,} more to ask for"
         return JobWork(Severity.OK, f"papers: {how_many(came, 'record')} came; {left}, {done.lacking:,} not to be had")
 
-    def _audit(self, job: Checking) -> JobWork:
+    def _audit(self, job: Checking, since: Path | None = None) -> JobWork:
         with self._open_for(job) as workspace:
             options = options_in(workspace, job)
             begun = self._begun(options, workspace)
             audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
+            if audit is None and since and since.exists():
+                audit, notes = self._changed(workspace, job, since)
             if audit is None:
                 audit = workspace.audit(job.scope)
             return self._judged(job, workspace, audit, (*notes, *audit.notes))
@@ -254,7 +256,7 @@ class JobWorker:
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
-        done = self._audit(job)
+        done = self._audit(job, since=before_of(snapshot))
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
     def _build(self, job: RefreshJob, reference: ReferenceEntry, files: Path) -> dict[str, int]:
@@ -320,6 +322,14 @@ class JobWorker:
         return None
 
     @staticmethod
+    def _changed(workspace: Workspace, job: Checking, since: Path) -> tuple[AuditResult | None, tuple[str, ...]]:
+        """Audit a graph that is as it was when another snapshot was looked into, where one was."""
+        try:
+            return workspace.audit(job.scope, changed_since=since), ()
+        except UsageError as error:
+            return None, (f"the graph was read anew: {error.message}",)
+
+    @staticmethod
     def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:
         try:
             return workspace.resume(begun), (f"went on with audit {begun.id}",)
@@ -383,9 +393,14 @@ def _newer_of(snapshot: Path) -> Path:
     return snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
 
 
+def before_of(snapshot: Path) -> Path:
+    """Return the path at which a refresh keeps the snapshot that was there before."""
+    return snapshot.with_name(f"{snapshot.stem}.before{snapshot.suffix}")
+
+
 def _take_place(newer: Path, snapshot: Path) -> None:
     """Put a snapshot in the place of another one, which stays under another name; there is one at every moment."""
-    before = snapshot.with_name(f"{snapshot.stem}.before{snapshot.suffix}")
+    before = before_of(snapshot)
     try:
         if snapshot.exists():
             link = before.with_name(f".{before.name}.link")

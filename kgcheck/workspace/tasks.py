@@ -50,6 +50,7 @@ class AuditWanted(AuditScope):
 
     ids: Annotated[tuple[Word, ...], Field(max_length=10_000)] = ()
     team_budget: Whole = Field(default=0, ge=0, le=10_000)
+    changed_since: Annotated[str, Field(pattern=rf"^{RUN_ID}$")] | None = None
 
 
 class PatchWanted(Value):
@@ -108,7 +109,7 @@ def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
             notes.append(f"audit {begun.id} was begun anew: {error.message}")
     run = new_run_id() if notes else work.task.run or new_run_id()
     work.lease.note(run=run)
-    done = workspace.audit(wanted.scope, run_id=run)
+    done = workspace.audit(wanted.scope, changed_since=wanted.changed_since, run_id=run)
     return _audit_row(workspace, done.run, notes or done.notes)
 
 

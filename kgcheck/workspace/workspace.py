@@ -186,19 +186,23 @@ class Workspace(Context):
         self,
         types: Iterable[str | CheckType] | AuditScope = (),
         *,
+        changed_since: str | Path | None = None,
         run_id: str | None = None,
         **options: Any,
     ) -> AuditResult:
         """Check the graph, and keep every finding with its evidence in the ledger; options: `AuditScope`, or one whole.
 
-        ``run_id`` is the id of the run, for who must know it before.
+        ``changed_since`` is a finished audit of this store, or the snapshot that it looked into: a graph on a server
+        that is as it was then is read from what was kept of it. ``run_id`` is the id of the run, for who must know it
+        before.
         """
         from kgcheck.audit.audits import audit, options_in
 
         if not isinstance(types, AuditScope):
             named = [chosen("check type", str(name), [*CheckType, "all"]) for name in types]
             types = options_from(AuditScope, {"types": named, **options})
-        return self._audited(audit(self, options_in(self, types), run_id=run_id))
+        since = str(changed_since) if changed_since else None
+        return self._audited(audit(self, options_in(self, types), since=since, run_id=run_id))
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; the latest one, unless one is named."""

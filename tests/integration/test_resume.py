@@ -423,7 +423,7 @@ def test_an_audit_whose_server_is_restarted_goes_on(tmp_path: Path) -> None:
             whole = audited(store, tmp_path / "whole.sqlite", types=types)
             with VisitedLedger(tmp_path / "ledger.sqlite", 2) as ledger:
                 ledger.visitor = server.stop
-                audit = Audit(store, None, ledger, Settings())
+                audit = Audit(store, None, ledger, Settings(keep_extract=False))
                 with pytest.raises(StoreUnavailable) as told:
                     audit.start(AuditOptions(types=types))
             server.start()
