@@ -107,12 +107,6 @@ class Settings(BaseSettings):
         default=None, description="key of the E-utilities, with which NCBI takes ten calls a second; never logged"
     )
     geo_url: str = Field(default="https://www.ncbi.nlm.nih.gov/geo", description="GEO, for data sets that are private")
-    biostudies_url: str = Field(
-        default="https://www.ebi.ac.uk/biostudies/api/v1", description="BioStudies, with the data sets of ArrayExpress"
-    )
-    biostudies_calls_per_s: float = Field(default=3.0, gt=0, description="most calls to BioStudies")
-    pride_url: str = Field(default="https://www.ebi.ac.uk/pride/ws/archive/v3", description="PRIDE, for proteomics")
-    pride_calls_per_s: float = Field(default=3.0, gt=0, description="most calls to PRIDE")
     semantic_scholar_url: str = Field(
         default="https://api.semanticscholar.org/graph/v1", description="the graph of Semantic Scholar"
     )
@@ -172,7 +166,7 @@ class Settings(BaseSettings):
     @field_validator(
         *("llm_base_url", "llm_worker_base_url", "uniprot_url", "string_url"),
         *("europepmc_url", "pubmed_url", "semantic_scholar_url", "openalex_url", "crossref_url"),
-        *("geo_url", "biostudies_url", "pride_url"),
+        "geo_url",
     )
     @classmethod
     def _bare(cls, address: str | None) -> str | None:

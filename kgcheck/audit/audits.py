@@ -26,6 +26,11 @@ class AuditedRun(NamedTuple):
 
 def options_in(context: Context, scope: AuditScope) -> AuditOptions:
     """The options of an audit of a context, as the ledger keeps them."""
+    if context.live and not context.reference and set(scope.types) == {CheckType.POTENTIAL}:
+        raise UsageError(
+            "edges that the graph lacks are listed by a snapshot: services are asked about edges that are named",
+            "name a snapshot with --reference, or ask about one edge: kgcheck check ... --live",
+        )
     papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
     if context.drafted_store:
         types = tuple(kind for kind in scope.types if kind in _decided(context.schema))

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import duckdb
 
 from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
-from kgcheck.checks.verdicts import judge, verdict
+from kgcheck.checks.verdicts import judge
 from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill, insert_rows
 from kgcheck.model import (
     CheckType,
@@ -132,29 +132,6 @@ def _tallies(unit: Unit, counts: "Counter[_Ended]") -> list[Tally]:
         )
         for (outcome, reason, sources, gaps), count in sorted(counts.items())
     ]
-
-
-def not_listed(unit: Unit, causes: Mapping[str, Mapping[int, Reason]]) -> list[Tally]:
-    """Counts of nodes whose potential edges could not be listed, as a service was not looked at: a task each."""
-    gaps: dict[int, list[Gap]] = {}
-    for source, failed in causes.items():
-        for place, cause in failed.items():
-            gaps.setdefault(place, []).append(Gap(source, cause))
-    found = Counter(tuple(sorted(those)) for those in gaps.values())
-    tallied = []
-    for those, count in sorted(found.items()):
-        ended = verdict(unit.type, (), those)
-        tallied.append(
-            Tally(
-                type=unit.type,
-                target=unit.target,
-                outcome=ended.outcome,
-                reason=ended.reason,
-                gaps=ended.missing,
-                count=count,
-            )
-        )
-    return tallied
 
 
 def least_decided(db: duckdb.DuckDBPyConnection, piece: Piece, most: int) -> list[tuple[int, str, str, Outcome]]:

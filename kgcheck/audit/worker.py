@@ -30,7 +30,7 @@ from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import FindingRows
 from kgcheck.ledger.verified import KEPT_TYPES, VerifiedFiles
-from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Tally, Target
+from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Target
 from kgcheck.options import AuditOptions
 from kgcheck.pins import read_pins
 from kgcheck.profile.reference_files import NETWORKS, UNIPROT
@@ -86,8 +86,7 @@ class Worker:
         self._join = join
         self._names = NodeNames(store, run.nodes)
         self._live = live
-        self._looked_up: list[tuple[Piece, Alike | None, list[Tally]]] = []
-        self._not_listed: dict[tuple[CheckType, Target], list[Tally]] = {}
+        self._looked_up: list[tuple[Piece, Alike | None]] = []
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy
         self._plain_db = prefetcher.db if prefetcher else db
@@ -100,11 +99,6 @@ class Worker:
         """Check the ids that were asked for and draw the sample, before anything is written."""
         self._units = units
         self._tasks.check_ids(self._store, units)
-        if self._live:
-            for unit in units:
-                if unit.type is CheckType.POTENTIAL and unit.pattern:
-                    self._live.suggest(self._db, unit.pattern, self._options.ids, self._options.threshold)
-                    self._not_listed[unit.type, unit.target] = judging.not_listed(unit, self._live.causes)
         self._tasks.draw(units)
         if self._live:
             self._refuse_too_many(units)
@@ -126,14 +120,14 @@ class Worker:
             return
         if len(self._looked_up) > 1:
             self._join.tables.recall()
-        pieces = [piece for piece, *_ in self._looked_up]
+        pieces = [piece for piece, _ in self._looked_up]
         self._judge(pieces, self._papers)
-        self._keep(pieces, [alike for _, alike, _ in self._looked_up])
+        self._keep(pieces, [alike for _, alike in self._looked_up])
         keep_all, pool = self._options.keep_all, self._pool(pieces)
         found = finding_rows(self._join.tables, self._names, self._run.id, pieces, keep_all=keep_all, pool=pool)
         judged = judging.tallies(self._db, pieces)
-        for (piece, _, counted), rows, more in zip(self._looked_up, found, judged, strict=True):
-            self._write(self._ledger.record, self._run, piece.name, rows, counted + more, piece.digest)
+        for piece, rows, counted in zip(pieces, found, judged, strict=True):
+            self._write(self._ledger.record, self._run, piece.name, rows, counted, piece.digest)
         self._looked_up = []
 
     def _pool(self, pieces: Sequence[Piece]) -> UnlookedPool | None:
@@ -175,9 +169,8 @@ class Worker:
                 if self._papers:
                     self._papers.skip(unit, min(size, selected.chosen - number * size))
                 continue
-            counted = self._not_listed.get((unit.type, unit.target), []) if number == 0 else []
             if not (selected.chosen or selected.plain):
-                self._write(self._ledger.record, self._run, name, FindingRows(()), counted, selected.digest)
+                self._write(self._ledger.record, self._run, name, FindingRows(()), [], selected.digest)
                 continue
             is_alone = pieces > 1 or self._live is not None
             before = self._begin(unit, selected.chosen, is_alone=is_alone)
@@ -186,7 +179,7 @@ class Worker:
             self._look_up(unit, first, last, before)
             plain, alike = (selected.plain, selected.alike) if number == 0 else (0, None)
             piece = Piece(unit, name, selected.digest, before + first, before + last, plain)
-            self._looked_up.append((piece, alike if plain else None, counted))
+            self._looked_up.append((piece, alike if plain else None))
             if is_alone:
                 self.finish()
 
@@ -194,7 +187,7 @@ class Worker:
         """Empty the working tables, or keep what units of the same kind have there: the next number of a task."""
         tables = self._join.tables
         if self._looked_up:
-            (first, *_), (last, *_) = self._looked_up[0], self._looked_up[-1]
+            (first, _), (last, _) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
             # What papers say is dear: it is written down before more is read.
             reads_papers = self._papers is not None and self._papers.reads(unit)

@@ -1,10 +1,9 @@
 """DuckDB working tables of tasks and evidence: their schemas, writer and reader.
 
 A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What these tables
-are is stated here once: `WORKING_TABLES` describes every column, the CREATE statements and docs/working_tables.md come
-from that. `WorkingTables` alone creates, fills, empties or changes those of look-ups; each of those of an audit is
-filled by one module. Anyone may read them in a select. Tables that a module makes for itself alone have names of their
-own.
+are is stated here once: `WORKING_TABLES` describes every column, and the CREATE statements come from that.
+`WorkingTables` alone creates, fills, empties or changes those of look-ups; each of those of an audit is filled by one
+module. Anyone may read them in a select. Tables that a module makes for itself alone have names of their own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -370,19 +369,3 @@ SHOWN_ORDER = (
     "coalesce(score, 0.0)",
 )
 """The order in which the evidence of a task is shown."""
-
-
-def as_markdown() -> str:
-    """The working tables as docs/working_tables.md shows them."""
-    parts = [
-        "# Working tables",
-        "",
-        "What the joins of an audit and of single checks hand to each other (DuckDB, temporary).",
-        "`kgcheck.evidence.working_tables` describes them, and alone writes those that name no other module; this page",
-        "is made from it.",
-    ]
-    for table in WORKING_TABLES:
-        maker = "" if table.maker == __name__ else f" `{table.maker}` fills it."
-        parts += ["", f"## {table.name}", "", f"A row is {table.meaning}.{maker}", "", "| column | type | meaning |"]
-        parts += ["| --- | --- | --- |", *(f"| {c.name} | {c.type} | {c.meaning} |" for c in table.columns)]
-    return "\n".join(parts) + "\n"

@@ -37,7 +37,10 @@ _COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
 def _has_root(name: str, within: str = "") -> Callable[[Source], bool]:
     def fits(source: Source) -> bool:
         root, attributes = xml_root(source)
-        return root.lower() == name.lower() and within in attributes + (source.text[:2000] if within else "")
+        return (
+            root.lower() == name.lower()
+            and within.lower() in (attributes + (source.text[:2000] if within else "")).lower()
+        )
 
     return fits
 
@@ -174,6 +177,7 @@ REFUSED = (
     RefusedForm("an array of NumPy", _begins(b"\x93NUMPY"), _TABLES),
     RefusedForm("HDF5", _begins(b"\x89HDF\r\n\x1a\n"), _TABLES),
     RefusedForm("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
+    RefusedForm("XGMML", _has_root("graph", "xgmml"), _CYTOSCAPE.format("")),
     RefusedForm("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
     RefusedForm("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
     RefusedForm("GPML (WikiPathways)", _has_root("pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),

@@ -1,4 +1,4 @@
-"""Graphs as XML: GraphML and XGMML, streamed element by element without entities."""
+"""GraphML graphs, streamed element by element without entities."""
 
 import io
 import re
@@ -45,13 +45,6 @@ def xml_root(source: Source) -> tuple[str, str]:
 
 def _fits_graphml(source: Source) -> bool:
     return xml_root(source)[0] == "graphml"
-
-
-def _fits_xgmml(source: Source) -> bool:
-    name, attributes = xml_root(source)
-    # A session's views draw the same networks again.
-    drawn = 'cy:view="1"' in attributes
-    return name == "graph" and not drawn and ("xgmml" in attributes.lower() or "<!DOCTYPE graph" in source.text[:2000])
 
 
 def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
@@ -163,52 +156,5 @@ def _graphml_edge(buffer: RowBuffer, element: Any, found: dict[str, str]) -> Non
     buffer.edge(element.get("source"), relation, element.get("target"), rest)
 
 
-def _read_xgmml(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        with buffered(source, tables) as buffer:
-            for event, element, around in elements(source):
-                if event == "start":
-                    continue
-                if element.tag == "node":
-                    _xgmml_node(buffer, element)
-                elif element.tag == "edge":
-                    _xgmml_edge(buffer, element)
-                _let_go(element, around, ("node", "edge"))
-    separate_local_ids(sources, tables)
-
-
-def _xgmml_attributes(element: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for child in element:
-        if child.tag == "att" and child.get("name"):
-            inner = [a.get("value", "") for a in child if a.tag == "att" and a.get("value")]
-            found[child.get("name")] = child.get("value") or "|".join(inner)
-    return found
-
-
-def _xgmml_node(buffer: RowBuffer, element: Any) -> None:
-    found = _xgmml_attributes(element)
-    kind = next((name for name in _KINDS if found.get(name)), "")
-    name = found.get("name") or found.get("shared name") or element.get("label") or ""
-    buffer.node(element.get("id"), text_list(found.get(kind)), {**without(found, kind), "name": name})
-
-
-def _xgmml_edge(buffer: RowBuffer, element: Any) -> None:
-    found = _xgmml_attributes(element)
-    name = next((n for n in ("interaction", *_RELATIONS) if found.get(n)), "")
-    relation = found.get(name) or _between_brackets(element.get("label") or "") or NO_RELATION
-    buffer.edge(element.get("source"), relation, element.get("target"), without(found, name))
-
-
-def _between_brackets(label: str) -> str:
-    """The relation in an edge's name as Cytoscape makes it.
-
-    >>> _between_brackets("BRCA1 (pp) TP53")
-    'pp'
-    """
-    found = re.search(r"\((\S[^()]*)\)", label)
-    return found[1] if found else label
-
-
-FORMS = (GraphForm("GraphML", _fits_graphml, _read_graphml), GraphForm("XGMML", _fits_xgmml, _read_xgmml))
+FORMS = (GraphForm("GraphML", _fits_graphml, _read_graphml),)
 """Forms of XML that are read."""

@@ -19,7 +19,7 @@ from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref, Value
-from kgcheck.providers.data_sets import RecordState
+from kgcheck.providers.geo import RecordState
 
 FILE = "protocol.json"
 """File of a protocol in the folder of its design."""

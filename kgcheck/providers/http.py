@@ -348,11 +348,9 @@ class Http(Closing):
         params: Mapping[str, object] | None = None,
         form: Mapping[str, object] | None = None,
         body: object = None,
-        fresh: bool = False,
-        keep: Callable[[T], bool] | None = None,
     ) -> T:
         request = self._prepare(service, path, params, form, body)
-        anew = fresh or (self._together is not None and self._together.anew)
+        anew = self._together is not None and self._together.anew
         kept = None if anew else self._answers.find(service, request)
         if kept is not None:
             # What an older version took for an answer may be none to this one.
@@ -371,7 +369,7 @@ class Http(Closing):
         if error and time.monotonic() < until:
             raise error
         try:
-            made: T = self._attempts()(self._call, service, request, read, keep or (lambda made: not fresh))
+            made: T = self._attempts()(self._call, service, request, read)
         except SourceDeadline:
             raise
         except (*_DOWN, SourceAnswer) as error:
@@ -409,11 +407,6 @@ class Http(Closing):
         """Do a piece of work again while it fails for a cause that may be gone, waiting as for a call."""
         made: T = self._attempts()(work)
         return made
-
-    def rest(self, service: ProviderService, seconds: float) -> None:
-        if deadline.at_most(seconds) < seconds:
-            raise SourceDeadline(*_late(service))
-        self.sleep(seconds)
 
     @contextmanager
     def stream(self, service: ProviderService, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
@@ -504,7 +497,6 @@ class Http(Closing):
         service: ProviderService,
         request: requests.PreparedRequest,
         read: Callable[[ServiceAnswer], T],
-        keep: Callable[[T], bool],
     ) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
@@ -515,7 +507,7 @@ class Http(Closing):
             self._together.releases.add(release)
         made = read(answer)
         self._saw(service, release)
-        if release and keep(made):
+        if release:
             if self._together:
                 self._together.saved.append((service, release, request, response, retrieved_at))
             else:

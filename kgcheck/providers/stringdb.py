@@ -4,7 +4,7 @@ A network of one protein is filled up with its partners, so a pair is only asked
 between two proteins that were asked for counts.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -151,18 +151,10 @@ class StringDb:
             "add_nodes": 0,
         }
         release = self.version()
-        read = partial(_links, least=LOWEST / 1000, ends=lambda link: {link.a, link.b} <= requested)
+        read = partial(_links, requested=requested)
         links, at = self._ask("/api/json/network", read, form, *kinds)
         self._check_names(links.values())
         return Network(requested, links, release, f"{self.service.url}/api/json/network", at)
-
-    def partners(self, protein: str, threshold: float, limit: int = 100) -> list[Link]:
-        form = {"identifiers": protein, "required_score": round(threshold * 1000), "limit": limit}
-        # STRING takes thousandths.
-        read = partial(_links, least=threshold - 0.0005, most=limit, ends=lambda link: protein in link.pair)
-        links, _ = self._ask("/api/json/interaction_partners", read, form, self.species_of(protein))
-        self._check_names(links.values())
-        return sorted((k for k in links.values() if k.score >= threshold), key=lambda link: (-link.score, link.pair))
 
     def _check_names(self, links: Iterable[Link]) -> None:
         """Refuse links whose ends have other names than they had when their ids were given: ids were exchanged."""
@@ -226,22 +218,18 @@ def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) ->
     return found
 
 
-def _links(
-    answer: ServiceAnswer, *, least: float, ends: Callable[[Link], bool], most: int | None = None
-) -> tuple[dict[Pair, Link], datetime]:
-    """Links by their ends, each between proteins that were asked for, at or above the score that was."""
+def _links(answer: ServiceAnswer, *, requested: frozenset[str]) -> tuple[dict[Pair, Link], datetime]:
+    """Links by their ends, each between proteins that were asked for, at or above the lowest score."""
     if _unknown(answer):
         raise SourceAnswer("STRING does not know a protein of which it gave the id itself", _LATER)
     found: dict[Pair, Link] = {}
     for row in _rows(answer, _LINKS):
         of_species = all(end.startswith(f"{row.species}.") for end in row.pair)
-        if not ends(row) or not of_species or row.a == row.b or row.score < least:
+        if not {*row.pair} <= requested or not of_species or row.a == row.b or row.score < LOWEST / 1000:
             raise SourceAnswer(f"STRING linked {row.a[:40]!r} and {row.b[:40]!r}, which was not asked for", _LATER)
         other = found.setdefault(row.pair, row)
         if (other.score, other.channels) != (row.score, row.channels):
             raise SourceAnswer(f"STRING says two things of {row.a[:40]!r} and {row.b[:40]!r}", _LATER)
-    if most is not None and len(found) > most:
-        raise SourceAnswer(f"STRING sent {len(found):,} links, and {most:,} were asked for", _LATER)
     return found, answer.retrieved_at
 
 

@@ -56,7 +56,7 @@ def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Se
         writer = SnapshotWriter(live, schema, FIRST_LIVE_RELEASE)
         for one in releases:
             _write(writer, one)
-        writer.finish({}, lasting=False)
+        writer.finish({})
         cited = {paper for one in releases for row in one.rows["link"] for paper in row.get("citations") or ()}
         if cited:
             mark_retracted(live, retracted_among(db, cited, "base"))
@@ -113,7 +113,6 @@ class LiveReference:
         self._failed: dict[str, dict[int, Reason]] = {}
         self.failures: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
-        self._suggested: list[LiveRelease] = []
 
     def attach(self, db: duckdb.DuckDBPyConnection, snapshot: Path | None) -> None:
         """Make the catalog ``ref`` of a working database: live answers over a snapshot."""
@@ -131,25 +130,7 @@ class LiveReference:
             for check in part.checks:
                 if check.source in NETWORKS:
                     releases += self._ask_string(tasks, part, check)
-        attach_live_rows(db, self._schema, [*self._suggested, *releases])
-
-    def suggest(
-        self, db: duckdb.DuckDBPyConnection, pattern: Pattern, ids: Sequence[str], threshold: float | None
-    ) -> None:
-        """Fetch the links of some nodes, so that those that the graph lacks can be seen; they stay for all later joins.
-
-        Where a service could not be looked at, `causes` then names a node by its place among ``ids``.
-        """
-        self._failed = {}
-        head = self._schema.label(pattern.head)
-        tasks = [_Task(n, one, None) for n, one in enumerate(ids) if head.matches(one)]
-        sources = {check.source for check in pattern.checks}
-        if UNIPROT in sources:
-            self._suggested += self._ask_uniprot(db, tasks, head)
-        for check in pattern.checks:
-            if NETWORKS.get(check.source) == "functional" and tasks:
-                self._suggested += self._ask_partners(tasks, check, threshold)
-        attach_live_rows(db, self._schema, self._suggested)
+        attach_live_rows(db, self._schema, releases)
 
     @property
     def causes(self) -> Mapping[str, Mapping[int, Reason]]:
@@ -260,39 +241,6 @@ class LiveReference:
             releases.append(self._network_rows(network, accessions, check))
         return releases
 
-    def _ask_partners(self, tasks: list[_Task], check: EdgeCheck, threshold: float | None) -> list[LiveRelease]:
-        """The partners of proteins, under the accessions that UniProt has for them."""
-        least = max(check.threshold or 0.0, threshold or 0.0)
-
-        def linked() -> tuple[dict[str, str], list[Link]]:
-            errors = self._map(task.head for task in tasks)
-            for task in tasks:
-                self._note(check.source, task, *(errors[a] for a in [task.head] if a in errors))
-            known = {task.head: p for task in tasks if (p := self._string_ids.get(task.head))}
-            try:
-                return known, [k for p in dict.fromkeys(known.values()) for k in self._string.partners(p, least)]
-            except StringNames:
-                self._string_ids.clear()
-                raise
-
-        try:
-            known, links = self.http.whole(linked)
-            others = sorted({p for link in links for p in link.pair} - set(known.values()))
-            mapped = self._uniprot.map_ids("STRING", "UniProtKB", others).found if others else {}
-            release = self._string.version()
-        except SourceError as error:
-            self._note(check.source, tasks[0], error)
-            return []
-        accessions = {
-            p: [*mapped.get(p, []), *(a for a, q in known.items() if q == p)] for link in links for p in link.pair
-        }
-        network = Network(frozenset(), {link.pair: link for link in links}, release, self._network_url, clock.now())
-        return [self._network_rows(network, accessions, check)]
-
-    @property
-    def _network_url(self) -> str:
-        return f"{self._string.service.url}/api/json/network"
-
     def _now(self, label: str, identifier: str) -> str:
         """The accession under which an end is known today."""
         accession = self._schema.label(label).base_id(identifier)
@@ -378,9 +326,7 @@ class LiveReference:
                 for tail in accessions[b]
             ]
         kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
-        species = self._string.species_of(
-            min([*network.proteins, *(p for both in network.links for p in both)], default="")
-        )
+        species = self._string.species_of(min(network.proteins))
         template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
         return LiveRelease(check.source, network.release, network.retrieved_at, template, rows)
 

@@ -6,10 +6,9 @@ Tables (docs/snapshot.md):
 * ``topic``: what a release speaks about, and whether it lists everything of that kind (``complete``) or only the
   subjects in ``covered``;
 * ``entity``, ``value``, ``link``: identifiers, attribute values and edges as each release states them; of a link also
-  the ids that its ends have now, and a hash of what it states (kgcheck.reference.hashes);
+  the ids that its ends have now;
 * ``lifecycle``: one row an identifier, the newest release deciding;
-* ``ancestor``: the transitive closure of the hierarchies;
-* ``digest``: sums over what the rows of a part of another table state (kgcheck.reference.hashes).
+* ``ancestor``: the transitive closure of the hierarchies.
 
 A snapshot may come from anybody. It is attached, never opened as the database of a connection, so that no name in it
 takes the place of one that kgcheck uses; it must hold these tables and nothing else, for a view, a generated column or
@@ -30,16 +29,10 @@ from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 from kgcheck.quoting import literal
-from kgcheck.reference.hashes import FIRST_WITH_DIGESTS, FIRST_WITH_HASHES
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 5
 
-_READ_FORMATS = ("5", "6", str(FORMAT_VERSION))
-"""Formats that are read: a snapshot of format 5 has no hashes of its links, and one of format 6 no digests."""
-
-_HASH_COLUMN = ", hash UBIGINT"
-
-TABLES = f"""
+TABLES = """
 CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR);
 CREATE TABLE release (
     id INTEGER PRIMARY KEY, source VARCHAR, name VARCHAR, release VARCHAR, released VARCHAR, licence VARCHAR,
@@ -54,8 +47,7 @@ CREATE TABLE value (
     release_id INTEGER, source VARCHAR, id VARCHAR, attribute VARCHAR, value VARCHAR, status VARCHAR, record VARCHAR);
 CREATE TABLE link (
     release_id INTEGER, source VARCHAR, relation VARCHAR, head VARCHAR, tail VARCHAR, score DOUBLE, negated BOOLEAN,
-    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false
-    {_HASH_COLUMN});
+    record VARCHAR, head_now VARCHAR, tail_now VARCHAR, citations VARCHAR[], retracted BOOLEAN DEFAULT false);
 """
 
 
@@ -66,12 +58,6 @@ CREATE TABLE lifecycle (
 CREATE TABLE ancestor (ontology VARCHAR, id VARCHAR, ancestor VARCHAR);
 """
 """Tables that kgcheck.reference.derive makes of the others."""
-
-DIGEST_TABLE = """
-CREATE TABLE digest (
-    table_name VARCHAR, source VARCHAR, kind VARCHAR, part USMALLINT, row_count BIGINT, total HUGEINT);
-"""
-"""Table of digests that kgcheck.reference.hashes makes of all of them."""
 
 
 class SourceRelease(Value):
@@ -131,7 +117,7 @@ class Snapshot(Closing):
 
     def check(self) -> None:
         with damage_named(self.path):
-            for kind, table in _expected(int(self.meta["format"])):
+            for kind, table in _expected():
                 if kind == "table":
                     # Every column is read, for a count alone would be answered from what stands beside the blocks.
                     self._db.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM ref.{table}").fetchall()
@@ -252,28 +238,22 @@ def attaching(path: Path) -> Iterator[None]:
 
 def _refuse_foreign(db: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
     """Refuse a file that holds anything but the tables of a snapshot of this format."""
-    found, newest = catalog_of(db, name), _expected(FORMAT_VERSION)
-    if foreign := [entry for entry in found if entry not in newest]:
+    found, expected = catalog_of(db, name), _expected()
+    # Before anything is read: a view is a statement of whoever made it.
+    if foreign := [entry for entry in found if entry not in expected]:
         kind, called = foreign[0]
         raise SnapshotError(
             f"{path} is not a reference snapshot: it holds the {kind} {called!r}, which no snapshot has",
             "use only snapshots that kgcheck reference build made",
         )
     columns = ("table", "meta")
-    if found.get(columns) != newest[columns]:
+    if found.get(columns) != expected[columns]:
         raise SnapshotError(f"{path} is not a reference snapshot: it says nothing of itself", "build it again")
     stated = dict(db.execute(f"SELECT key, value FROM {name}.meta WHERE key = 'format'").fetchall()).get("format")
-    if stated not in _READ_FORMATS:
+    if stated != str(FORMAT_VERSION):
         raise SnapshotError(
             f"{path} is a snapshot of format {stated}, not {FORMAT_VERSION}",
             "build it again with this version of kgcheck",
-        )
-    expected = _expected(int(stated))
-    if foreign := [entry for entry in found if entry not in expected]:
-        kind, called = foreign[0]
-        raise SnapshotError(
-            f"{path} is not a reference snapshot: format {stated} has no {kind} {called!r}",
-            "use only snapshots that kgcheck reference build made",
         )
     for (kind, called), form in expected.items():
         if (kind, called) not in found:
@@ -320,11 +300,9 @@ _KINDS = (
 
 
 @cache
-def _expected(version: int) -> dict[tuple[str, str], tuple[object, ...]]:
-    tables = TABLES if version >= FIRST_WITH_HASHES else TABLES.replace(_HASH_COLUMN, "")
-    digests = DIGEST_TABLE if version >= FIRST_WITH_DIGESTS else ""
+def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
     with connected() as db:
-        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {tables} {DERIVED_TABLES} {digests}").fetchall()
+        db.execute(f"ATTACH ':memory:' AS ref; USE ref; {TABLES} {DERIVED_TABLES}").fetchall()
         return catalog_of(db, "ref")
 
 

@@ -1,4 +1,4 @@
-"""SnapshotWriter: fill a DuckDB connection with releases, topics and rows; derive and hash all."""
+"""SnapshotWriter: fill a DuckDB connection with releases, topics and rows; derive the rest."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,7 @@ from kgcheck import __version__, clock
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.derive import derive
-from kgcheck.reference.hashes import fill_digests, fill_hashes
-from kgcheck.reference.snapshot import DERIVED_TABLES, DIGEST_TABLE, FORMAT_VERSION, TABLES, note_bare
+from kgcheck.reference.snapshot import DERIVED_TABLES, FORMAT_VERSION, TABLES, note_bare
 
 COLUMNS = {
     "entity": ("id", "namespace", "state", "name", "successors", "candidates", "detail", "record"),
@@ -37,7 +36,7 @@ class SnapshotWriter:
         self._schema = schema
         self._next = first
         self._now = clock.now().replace(tzinfo=None)
-        db.execute(TABLES + DERIVED_TABLES + DIGEST_TABLE).fetchall()
+        db.execute(TABLES + DERIVED_TABLES).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
         release_id, self._next = self._next, self._next + 1
@@ -85,12 +84,9 @@ class SnapshotWriter:
         ).fetchall()
         self._db.unregister("incoming")
 
-    def finish(self, dropped: Mapping[str, State], *, lasting: bool = True) -> None:
+    def finish(self, dropped: Mapping[str, State]) -> None:
         derive(self._db, self._schema, dropped)
         note_bare(self._db)
-        if lasting:
-            fill_hashes(self._db)
-            fill_digests(self._db)
         for key, value in (
             ("profile", self._schema.profile.name),
             ("format", str(FORMAT_VERSION)),

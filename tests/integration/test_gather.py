@@ -25,7 +25,7 @@ from kgcheck.providers.paper_service import PaperRecord
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from tests.support import loopback
 from tests.support.audits import kgcheck
-from tests.support.loopback import Loopback, Reply, answers, busy, cut_off, page, reset, truncated
+from tests.support.loopback import Loopback, Reply, answers, busy, page
 from tests.support.paper_services import (
     AlexServer,
     EuropeServer,
@@ -230,16 +230,6 @@ def test_answers_are_kept_by_day(server: Loopback, http: Callable[..., Http], in
         get("europepmc", index, http(offline=True), today="2026-11-24")
 
 
-@pytest.mark.parametrize("fault", [busy(), page(), truncated, cut_off, reset], ids=range(5))
-def test_a_fault_that_passes_is_not_seen(
-    server: Loopback, http: Callable[..., Http], index: Corpus, fault: loopback.Fault
-) -> None:
-    EuropeServer(server, [europe_record(1)])
-    server.faults += [fault]
-
-    assert get("europepmc", index, http()).counts == {"new": 1}
-
-
 SOURCES: tuple[SourceName, ...] = ("europepmc", "pubmed", "semantic_scholar", "openalex")
 
 
@@ -247,17 +237,13 @@ SOURCES: tuple[SourceName, ...] = ("europepmc", "pubmed", "semantic_scholar", "o
 @pytest.mark.parametrize(
     "fault",
     [
-        busy(),
         page(),
-        truncated,
-        cut_off,
-        reset,
         answers(500),
         answers(200, []),
         answers(200, {}),
         answers(200, b"null"),
     ],
-    ids=range(9),
+    ids=range(5),
 )
 def test_could_not_look_is_never_not_there(
     server: Loopback, http: Callable[..., Http], index: Corpus, source: SourceName, fault: loopback.Fault

@@ -91,13 +91,6 @@ def test_time_that_ran_out_says_nothing_about_a_service(world: World, monkeypatc
         assert uniprot.record("P10001").entry
 
 
-def test_a_job_that_takes_long_ends_with_the_time(world: World) -> None:
-    world.uniprot.jobs_run = 1000
-    settings = world.settings()
-    with Http(settings) as http, deadline.until(time.monotonic() + 2), pytest.raises(SourceDeadline):
-        UniProt(http, settings).map_ids("STRING", "UniProtKB", ["9606.E1"])
-
-
 def _until(true: Callable[[], object]) -> None:
     ends = time.monotonic() + 60
     while not true():

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck import clock
-from kgcheck.curation.compare import diff_of
 from kgcheck.errors import UsageError
-from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
 from kgcheck.report.render import render
@@ -576,35 +574,15 @@ def test_the_command_line_offline_without_kept_answers(
     assert '"source_unavailable"' in checked.out
     assert "offline" in checked.err
     assert "--resume goes on" in audited.err
+    lacking = kgcheck("audit", "--type", "potential", *common, cwd=tmp_path)
+    assert (lacking.code, "name a snapshot with --reference" in lacking.err) == (2, True)
     assert world.calls == 0
 
 
 @pytest.mark.slow
-def test_potential_edges_of_a_protein_ranked(world: World, tmp_path: Path) -> None:
-    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
-    world.string.link("9606.E1", "9606.E4", 0.95)
-    proteins = [{"id": f"P1000{n}"} for n in range(1, 5)]
-    edges = [{"head": "P10003", "tail": "P10001"}]
-    store = MemoryStore(
-        {"Protein": proteins, "Protein_structure": [{"id": "1TUP"}, {"id": "4HHB"}]}, {"Protein ACTS_ON Protein": edges}
-    )
-    world.string.knows(P10004="9606.E4")
-    asked: dict[str, Any] = {"types": (CheckType.POTENTIAL,), "ids": ("P10001",)}
-    found = world.audit(store, tmp_path / "a.sqlite", **asked)
-    strict = world.audit(store, tmp_path / "b.sqlite", **asked, threshold=0.9)
-
-    assert [(str(f.task), f.verdict.reason) for f in found.findings] == [
-        ("P10001 HAS_STRUCTURE 1TUP", Reason.EDGE_MISSING),
-        ("P10001 ACTS_ON P10004", Reason.EDGE_MISSING),
-        ("P10001 CURATED_INTERACTS_WITH P10002", Reason.EDGE_MISSING),
-        ("P10001 ACTS_ON P10002", Reason.EDGE_MISSING),
-    ]
-    assert [f.verdict.evidence[0].score for f in found.findings[1:]] == [0.95, None, 0.7]
-    assert [str(f.task) for f in strict.findings if f.task.relation == "ACTS_ON"] == ["P10001 ACTS_ON P10004"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", quick_of([t for t in CheckType if t is not CheckType.STRUCTURE], CheckType.TRIPLE))
+@pytest.mark.parametrize(
+    "kind", quick_of((CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE), CheckType.TRIPLE)
+)
 def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
     names = [
@@ -629,40 +607,6 @@ def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World,
     assert {f.verdict.outcome for f in first.findings} - {UNAVAILABLE}
     assert comparable(first) == comparable(again) == comparable(offline)
     assert world.calls == calls
-
-
-@pytest.mark.slow
-def test_potential_edges_when_a_source_is_down(world: World, tmp_path: Path) -> None:
-    world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
-    world.uniprot.server.always = world.string.server.always = loopback.reset
-    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
-    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.POTENTIAL,), ids=("P10001",))
-
-    assert not done.findings
-    assert not done.run.finished
-    assert {(t.outcome, t.reason, t.count) for t in done.tallies} == {(UNAVAILABLE, Reason.SOURCE_UNAVAILABLE, 1)}
-    assert {gap.source for t in done.tallies for gap in t.gaps} == {"uniprot", "string"}
-
-    world.uniprot.server.always = world.string.server.always = None
-    whole = world.audit(store, tmp_path / "a.sqlite", resume=True)
-    assert whole.run.finished
-    assert {str(f.task) for f in whole.findings} == {"P10001 CURATED_INTERACTS_WITH P10002", "P10001 ACTS_ON P10002"}
-    assert UNAVAILABLE not in {t.outcome for t in whole.tallies}
-
-
-@pytest.mark.slow
-def test_a_partner_that_could_not_be_listed_is_not_missing(world: World, tmp_path: Path) -> None:
-    world.uniprot.add(entry("P10002", uniProtkbId="9606.E2"))
-    store = MemoryStore({"Protein": [{"id": "P10001"}, {"id": "P10002"}]}, {})
-    asked: dict[str, Any] = {"types": (CheckType.POTENTIAL,), "ids": ("P10001",), "relations": ("ACTS_ON",)}
-    first = world.audit(store, tmp_path / "a.sqlite", **asked)
-    world.string.server.always = loopback.reset
-    again = world.audit(store, tmp_path / "a.sqlite", settings={"cache_dir": tmp_path / "empty"}, **asked)
-
-    assert [f.verdict.outcome for f in first.findings] == [SUPPORTED]
-    assert not again.run.finished
-    with Ledger(tmp_path / "a.sqlite") as kept:
-        assert +diff_of(kept, first.run, again.run).counts == {ComparisonState.UNCHECKED: 1}
 
 
 @pytest.mark.parametrize("told_by", ["names", "UniProt"])

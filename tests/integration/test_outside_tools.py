@@ -28,7 +28,6 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.model import CheckTask, Evidence, Gap, Outcome, Reason, Stance, Tier
 from kgcheck.model import World as Kind
 from kgcheck.settings import Settings
-from tests.integration.test_live import FAULTS
 from tests.support import chat_server as play
 from tests.support import loopback, quick_of
 from tests.support import team_scripts as team
@@ -262,12 +261,10 @@ def test_a_tool_without_its_source_is_not_available(name: str, tools: Tools) -> 
         assert found.why
 
 
-@pytest.mark.parametrize(
-    "fault", [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 4 > 0)) for i, (n, f) in enumerate(FAULTS)]
-)
+@pytest.mark.parametrize("fault", [loopback.answers(500, b"x"), loopback.error_in_200()], ids=range(2))
 def test_a_service_that_is_down_is_not_available(world: World, tools: Tools, fault: Fault) -> None:
     world.uniprot.server.always = world.string.server.always = fault
-    outside = Outside(tools.lookups(world, http_pause_s=60, **loopback.limits(fault)))
+    outside = Outside(tools.lookups(world, http_pause_s=60))
 
     for name in ("reference_entry", "id_lifecycle", "network_link"):
         found = used(outside, name)

@@ -1,4 +1,4 @@
-"""UniProt over real HTTP: every life of an accession that API_SHAPES.md lists, batches, cursors, jobs and faults."""
+"""UniProt over real HTTP: every life of an accession that API_SHAPES.md lists, batches and faults."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from requests_cache.backends.sqlite import SQLiteCache
 
-from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceTimeout
+from kgcheck.errors import SourceAnswer, SourceError, SourceUnanswerable
 from kgcheck.profile.catalogue import State
 from kgcheck.providers.http import Http
 from kgcheck.providers.uniprot import UniProt
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, pubmed_ids
 from kgcheck.settings import Settings
 from tests.support import loopback
-from tests.support.loopback import Fault, Loopback, Reply
+from tests.support.loopback import Fault, Loopback
 from tests.support.services import UniProtServer, entry
 
 
@@ -152,49 +152,12 @@ def test_secondary_id_answered_with_its_entry(uniprot: UniProt, server: UniProtS
     assert _said(uniprot.record("Q10001")) == (State.MERGED, ("P10001",), "")
 
 
-def test_secondary_id_is_found_by_a_search(uniprot: UniProt) -> None:
-    assert [e.primary_accession for e in uniprot.search("sec_acc:B4DFC2")] == ["P21802"]
+def test_a_batch_that_uniprot_does_not_take(uniprot: UniProt, server: UniProtServer) -> None:
+    server.server.faults.append(lambda handler, reply: loopback.send(handler, server.refusal(400)))
+    found, failed = uniprot.records(["P15056"])
 
-
-def test_a_search_that_finds_nothing_is_empty(uniprot: UniProt) -> None:
-    assert list(uniprot.search("sec_acc:P15056")) == []
-
-
-def test_a_query_that_uniprot_does_not_take(uniprot: UniProt) -> None:
-    with pytest.raises(SourceRefused, match="not a valid search field"):
-        list(uniprot.search("nosuchfield:1"))
-
-
-def test_a_search_follows_its_cursor(uniprot: UniProt, server: UniProtServer) -> None:
-    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
-    found = [e.primary_accession for e in uniprot.search("all:x")]
-
-    assert len(found) == len(set(found)) == 1202
-    assert len(server.server.calls) == 3
-
-
-ENDLESS: dict[str, Callable[[int], tuple[list[Any], int, str]]] = {
-    "the same cursor": lambda call: ([entry(f"P{10000 + call}")], 5000, "c7"),
-    "a new cursor for ever": lambda call: ([entry(f"P{10000 + call}")], 1200, f"c{call}"),
-    "a cursor after the last": lambda call: ([entry(f"P{10000 + call}")], 1, f"c{call}"),
-    "empty pages": lambda call: ([], 5000, f"c{call}"),
-    "a page again": lambda call: ([entry("P10001")], 5000, f"c{call}"),
-    "a total that grows": lambda call: ([entry(f"P{10000 + call}")], 5000 * call, f"c{call}"),
-}
-
-
-@pytest.mark.parametrize("kind", ENDLESS)
-def test_pages_that_do_not_end_are_an_error(kind: str, make: Callable[..., UniProt], server: UniProtServer) -> None:
-    def page(handler: Any, reply: Reply) -> None:
-        results, total, cursor = ENDLESS[kind](len(server.server.calls))
-        link = f'<https://rest.uniprot.org/uniprotkb/search?cursor={cursor}&size=500>; rel="next"'
-        told = {"X-Total-Results": str(total), "Link": link}
-        loopback.send(handler, server.reply(200, {"results": results}, **told))
-
-    server.server.always = page
-    with pytest.raises(SourceAnswer):
-        list(make(http_attempts=1).search("all:x"))
-    assert len(server.server.calls) <= 4
+    assert not found
+    assert isinstance(failed["P15056"], SourceUnanswerable)
 
 
 def test_a_page_with_one_bad_entry_is_refused_whole_and_not_kept(
@@ -206,36 +169,6 @@ def test_a_page_with_one_bad_entry_is_refused_whole_and_not_kept(
 
     assert (found, sorted(failed)) == ({}, ["P10001", "P10002"])
     assert sorted(make().records(["P10001", "P10002"])[0]) == ["P10001", "P10002"]
-
-
-def test_pages_are_kept_together_or_not_at_all(make: Callable[..., UniProt], server: UniProtServer) -> None:
-    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
-
-    def one_too_many(handler: Any, reply: Reply) -> None:
-        loopback.send(handler, reply._replace(headers={**reply.headers, "X-Total-Results": "1203"}))
-
-    server.server.faults.append(one_too_many)
-    with pytest.raises(SourceAnswer, match="another number of results"):
-        list(make(http_attempts=1).search("all:x"))
-
-    assert len(list(make().search("all:x"))) == 1202
-    calls = len(server.server.calls)
-    assert len(list(make().search("all:x"))) == 1202
-    assert len(server.server.calls) == calls
-
-
-def test_pages_of_two_releases_are_asked_for_again(make: Callable[..., UniProt], server: UniProtServer) -> None:
-    server.add(*(entry(f"P{n:05}") for n in range(10001, 11201)))
-
-    def later(handler: Any, reply: Reply) -> None:
-        server.release = "2026_04"
-        loopback.send(handler, reply)
-
-    server.server.faults.append(later)
-    uniprot = make(http_attempts=1)
-
-    assert len(list(uniprot.search("all:x"))) == 1202
-    assert uniprot._http.releases == {"UniProt": ["2026_03", "2026_04"]}
 
 
 def test_a_kept_answer_that_is_about_something_else_is_asked_for_again(
@@ -300,18 +233,12 @@ def test_a_batch_that_fails_takes_only_its_own_with_it(make: Callable[..., UniPr
 
 
 FAULTS: list[tuple[str, Fault]] = [
-    ("429", loopback.busy()),
-    ("429 with Retry-After", loopback.busy("1")),
     ("500", loopback.answers(500, {"messages": ["Internal server error"]})),
     ("HTML instead of JSON", loopback.page()),
     ("truncated JSON", loopback.truncated),
-    ("slow headers", loopback.slow_headers(5)),
-    ("slow body", loopback.slow_body(5)),
-    ("connection reset", loopback.reset),
     ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/uniprotkb/P21802")),
     ("redirect without a reason", loopback.answers(303, {}, Location="/uniprotkb/P21802")),
     ("200 with an error body", loopback.error_in_200()),
-    ("huge body", loopback.huge(4_000_000)),
     ("another entry", loopback.answers(200, entry("P99999"))),
     ("inactive without a reason", loopback.answers(200, entry("P15056", entryType="Inactive"))),
     ("a list", loopback.answers(200, [1])),
@@ -325,74 +252,12 @@ def test_a_fault_is_never_a_life_and_goes_when_it_goes(
 ) -> None:
     server.server.always = fault
     with pytest.raises(SourceError):
-        make(**loopback.limits(fault)).record("P15056")
-    found, failed = make(**loopback.limits(fault)).records(["P15056"])
+        make().record("P15056")
+    found, failed = make().records(["P15056"])
     server.server.always = None
 
     assert (found, list(failed)) == ({}, ["P15056"])
     assert make().record("P15056").state is State.CURRENT
-
-
-def test_id_mapping_polls_until_the_job_is_done(uniprot: UniProt, server: UniProtServer) -> None:
-    mapped = uniprot.map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN", "NOSUCH_HUMAN", "P21802_HUMAN"])
-
-    assert mapped.found == {"BRAF_HUMAN": ["P15056"], "P21802_HUMAN": ["P21802"]}
-    assert mapped.failed == ("NOSUCH_HUMAN",)
-    assert sum(call.path.startswith("/idmapping/status/") for call in server.server.calls) == 3
-
-
-def _mapping_calls(server: UniProtServer) -> list[str]:
-    return [call.path.split("/")[-2 if call.method == "GET" else -1] for call in server.server.calls]
-
-
-def test_what_a_finished_job_answered_is_kept(make: Callable[..., UniProt], server: UniProtServer) -> None:
-    names = ["BRAF_HUMAN", "NOSUCH_HUMAN", "P21802_HUMAN"]
-    first = make().map_ids("UniProtKB_AC-ID", "UniProtKB", names)
-    calls = len(server.server.calls)
-
-    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", reversed(names)) == first
-    assert make(offline=True).map_ids("UniProtKB_AC-ID", "UniProtKB", names) == first
-    assert len(server.server.calls) == calls
-    make().map_ids("UniProtKB_AC-ID", "UniProtKB", names[:2])
-    make().map_ids("UniProtKB_AC-ID", "UniRef90", names)
-    assert len(server.jobs) == 3
-
-
-def test_a_new_release_begins_the_job_again(make: Callable[..., UniProt], server: UniProtServer) -> None:
-    make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
-    calls = len(server.server.calls)
-    server.release = "2026_04"
-    # Any answer tells of the new release.
-    make().record("P21802")
-
-    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"]).found == {"BRAF_HUMAN": ["P15056"]}
-    assert _mapping_calls(server)[calls + 1 :] == ["run", "status", "results"]
-
-
-@pytest.mark.parametrize("forgotten", [False, True])
-def test_a_job_that_was_left_is_found_again_or_begun_again(
-    forgotten: bool, make: Callable[..., UniProt], server: UniProtServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.jobs_run = 2
-    monkeypatch.setattr("kgcheck.providers.uniprot._JOB_POLLS", 1)
-    with pytest.raises(SourceTimeout):
-        make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
-    monkeypatch.undo()
-    if forgotten:
-        server.jobs.clear()
-
-    assert make().map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"]).found == {"BRAF_HUMAN": ["P15056"]}
-    assert _mapping_calls(server).count("run") == (2 if forgotten else 1)
-
-
-@pytest.mark.parametrize("status", ["ERROR", "ABORTED", "", None])
-def test_a_job_that_fails_is_an_error(status: str | None, make: Callable[..., UniProt], server: UniProtServer) -> None:
-    uniprot = make(http_attempts=1)
-    server.server.route("GET", "/idmapping/status/x", lambda seen: server.reply(200, {"jobStatus": status}))
-    server.server.faults += [loopback.answers(200, {"jobId": "a1"}), loopback.answers(200, {"jobStatus": status})]
-
-    with pytest.raises(SourceAnswer, match="says of the job"):
-        uniprot.map_ids("UniProtKB_AC-ID", "UniProtKB", ["BRAF_HUMAN"])
 
 
 def test_an_entry_has_what_the_checks_need() -> None:

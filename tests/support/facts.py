@@ -7,12 +7,9 @@ verdict_on(snapshot, triple("Protein P04637", "HAS_STRUCTURE", "Protein_structur
 """
 
 import csv
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
-
-import duckdb
 
 from kgcheck.checks.verdicts import verdict
 from kgcheck.evidence.source import SnapshotSource
@@ -21,7 +18,6 @@ from kgcheck.profile.catalogue import PARENT
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.facts import COLUMNS
-from kgcheck.reference.hashes import HASHED_BY
 from kgcheck.settings import Settings
 
 DATE = "2026-01-01"
@@ -274,12 +270,3 @@ def world() -> Facts:
     )
     facts.release("signor").link("IS_SUBSTRATE_OF", "P04637_S6-p", "P10001")
     return facts
-
-
-def of_format(version: int, snapshot: Path, copy: Path) -> Path:
-    """The same snapshot as earlier versions of kgcheck made it: format 5 has no hashes, 6 no digests."""
-    shutil.copy(snapshot, copy)
-    hashes = f"ALTER TABLE link DROP hash; DELETE FROM meta WHERE key = '{HASHED_BY}';" if version < 6 else ""
-    with duckdb.connect(str(copy)) as db:
-        db.execute(f"DROP TABLE digest; {hashes} UPDATE meta SET value = '{version}' WHERE key = 'format'").fetchall()
-    return copy

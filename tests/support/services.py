@@ -6,13 +6,11 @@ the recorded ones are made up for the test and say nothing about any protein.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from tests.support.loopback import Loopback, Reply, Seen
 
@@ -61,7 +59,6 @@ class UniProtServer:
         self._shapes = (api / "API_SHAPES.md").read_text(encoding="utf-8")
         self._batch_tells_inactive = batch_tells_inactive
         self.release = RELEASE
-        self.jobs_run = 2
         recorded = json.loads((api / "biomcp" / "uniprot_get_p15056_20260812.json").read_text(encoding="utf-8"))
         self.entries: dict[str, Json] = {recorded["primaryAccession"]: recorded}
         for name in ("deleted", "demerged"):
@@ -74,13 +71,7 @@ class UniProtServer:
             entry("P21802", secondaryAccessions=["B4DFC2"]),
         )
         server.route("GET", r"/uniprotkb/accessions", self._batch)
-        server.route("GET", r"/uniprotkb/search", self._search)
         server.route("GET", r"/uniprotkb/([^/.]+)(\.json|\.txt)?", self._one)
-        server.route("POST", r"/idmapping/run", self._run)
-        server.route("GET", r"/idmapping/status/(\w+)", self._status)
-        server.route("GET", r"/idmapping/(?:uniprotkb/)?results/(\w+)", self._results)
-        self.jobs: dict[str, Json] = {}
-        """Jobs that the service has not forgotten, by id."""
 
     def add(self, *entries: Json) -> None:
         """More entries."""
@@ -123,46 +114,11 @@ class UniProtServer:
             found = [e for e in found if e["entryType"] != "Inactive"]
         return self._page(seen, found)
 
-    def _search(self, seen: Seen) -> Reply:
-        kind, _, accession = seen.query["query"].partition(":")
-        if kind == "sec_acc":
-            return self._page(seen, [e for e in self.entries.values() if accession in e.get("secondaryAccessions", [])])
-        if kind == "all":
-            return self._page(seen, [e for e in self.entries.values() if e["entryType"] != "Inactive"])
-        return self.reply(400, {"url": "http://127.0.0.1/", "messages": [f"'{kind}' is not a valid search field"]})
-
-    def _page(self, seen: Seen, found: list[Json], **more: Any) -> Reply:
+    def _page(self, seen: Seen, found: list[Json]) -> Reply:
         size = int(seen.query.get("size", 25))
         if size > PAGE:
             return self.refusal(400)
-        start = int(seen.query.get("cursor", "c0")[1:])
-        headers = {"X-Total-Results": str(len(found))}
-        if start + size < len(found):
-            # The address that UniProt gives is its own, wherever it was asked.
-            query = f"size={size}&cursor=c{start + size}&query={quote(seen.query.get('query', ''))}"
-            headers["Link"] = f'<https://rest.uniprot.org{seen.path}?{query}>; rel="next"'
-        return self.reply(200, {"results": found[start : start + size], **more}, **headers)
-
-    def _run(self, seen: Seen) -> Reply:
-        job = hashlib.sha1(json.dumps(seen.form, sort_keys=True).encode(), usedforsecurity=False).hexdigest()
-        self.jobs[job] = dict(seen.form)
-        return self.reply(200, {"jobId": job})
-
-    def _status(self, seen: Seen, job: str) -> Reply:
-        if job not in self.jobs:
-            return self.refusal(404)
-        self.jobs_run -= 1
-        if self.jobs_run >= 0:
-            return self.reply(200, {"jobStatus": "RUNNING"})
-        return self.reply(303, {"jobStatus": "FINISHED"}, Location=f"/idmapping/uniprotkb/results/{job}")
-
-    def _results(self, seen: Seen, job: str) -> Reply:
-        if job not in self.jobs:
-            return self.refusal(404)
-        names = {e["uniProtkbId"]: e for e in self.entries.values() if "uniProtkbId" in e}
-        ids = self.jobs[job]["ids"].split(",")
-        found = [{"from": i, "to": names[i]} for i in ids if i in names]
-        return self._page(seen, found, failedIds=[i for i in ids if i not in names])
+        return self.reply(200, {"results": found[:size]})
 
 
 class StringServer:
@@ -178,7 +134,6 @@ class StringServer:
         server.route("GET", "/api/json/version", self._version)
         server.route("POST", "/api/json/get_string_ids", self._ids)
         server.route("POST", "/api/json/network", self._network)
-        server.route("POST", "/api/json/interaction_partners", self._partners)
 
     def knows(self, **proteins: str) -> None:
         """Accessions that STRING maps."""
@@ -241,10 +196,3 @@ class StringServer:
             return self.not_found()
         among = [r for r in rows if r["stringId_A"] in asked and r["stringId_B"] in asked and r["score"] >= least]
         return Reply(body=among)
-
-    def _partners(self, seen: Seen) -> Reply:
-        asked, least = seen.form["identifiers"], int(seen.form["required_score"]) / 1000
-        rows = [r for r in self.links if asked in (r["stringId_A"], r["stringId_B"]) and r["score"] >= least]
-        if not any(asked in (r["stringId_A"], r["stringId_B"]) for r in self.links):
-            return self.not_found()
-        return Reply(body=rows[: int(seen.form["limit"])])

@@ -1,4 +1,4 @@
-"""NCBI's databases, GEO's page, BioStudies and PRIDE on loopback, in the forms that they send; all records made up."""
+"""NCBI's databases and GEO's page on loopback, in the forms that they send; all records made up."""
 
 import re
 from pathlib import Path
@@ -69,78 +69,10 @@ def gds_summary(number: int, **more: Any) -> dict[str, Any]:
     } | more
 
 
-def project_summary(number: int, **more: Any) -> dict[str, Any]:
-    return {
-        "uid": str(number),
-        "taxid": 9606,
-        "project_id": number,
-        "project_acc": f"PRJNA{number}",
-        "project_type": "Primary submission",
-        "project_data_type": "Transcriptome or Gene expression",
-        "project_name": "Grey fever",
-        "project_title": "Grey fever in blood",
-        "project_description": "RNA-seq.",
-        "organism_name": "Homo sapiens",
-        "submitter_organization_list": ["A laboratory"],
-    } | more
-
-
-def run_summary(uid: int, study: str, sample: str) -> dict[str, Any]:
-    return {
-        "uid": str(uid),
-        "expxml": '  <Summary><Title>one; RNA-Seq</Title><Platform instrument_model="X">ILLUMINA</Platform></Summary>'
-        f'<Experiment acc="SRX{uid}" ver="2" status="public" name="one &amp; only"/>'
-        f'<Study acc="{study}" name="Grey fever"/><Organism taxid="9606" ScientificName="Homo sapiens"/>'
-        f'<Sample acc="{sample}" name=""/><Library_descriptor><LIBRARY_STRATEGY>RNA-Seq</LIBRARY_STRATEGY>'
-        "<LIBRARY_LAYOUT><PAIRED/></LIBRARY_LAYOUT></Library_descriptor>  ",
-        "runs": f'   <Run acc="SRR{uid}" total_spots="1" is_public="true"/>   ',
-        "extlinks": "",
-        "createdate": "2020/10/04",
-        "updatedate": "2020/10/04",
-    }
-
-
-def biostudy(accession: str, **more: Any) -> dict[str, Any]:
-    return {
-        "accno": accession,
-        "attributes": [{"name": "Title", "value": "Grey fever"}, {"name": "ReleaseDate", "value": "2020-01-01"}],
-        "section": {
-            "accno": f"s-{accession}",
-            "type": "Study",
-            "attributes": [
-                {
-                    "name": "Study type",
-                    "value": "RNA-seq of coding RNA",
-                    "valqual": [{"name": "Ontology", "value": "EFO"}],
-                },
-                {"name": "Organism", "value": "Homo sapiens"},
-                {"name": "Description", "value": "Blood of patients."},
-            ],
-            "subsections": [
-                [{"accno": "P-1", "type": "Protocols", "attributes": [{"name": "Hardware"}]}],
-                {"type": "Samples", "attributes": [{"name": "Sample count", "value": "12"}], "subsections": []},
-            ],
-        },
-        "type": "submission",
-    } | more
-
-
-def pride_project(accession: str, **more: Any) -> dict[str, Any]:
-    return {
-        "accession": accession,
-        "title": "Proteome of grey fever",
-        "projectDescription": "Shotgun proteomics of blood.",
-        "submissionType": "COMPLETE",
-        "organisms": [{"@type": "CvParam", "name": "Homo sapiens (human)", "accession": "NEWT:9606"}],
-        "experimentTypes": [{"@type": "CvParam", "name": "Shotgun proteomics"}],
-        "instruments": [{"@type": "CvParam", "name": "Q Exactive"}],
-    } | more
-
-
 class StudyServices:
     """What the services have: change it, and they answer so.
 
-    ``pages`` are GEO's own pages by accession; ``statuses`` those of PRIDE.
+    ``pages`` are GEO's own pages by accession.
     """
 
     def __init__(self, server: Loopback) -> None:
@@ -149,25 +81,19 @@ class StudyServices:
         self.pmc: dict[str, str] = {}
         self.pmids: dict[str, str] = {}
         """PMIDs by the uid of PMC."""
-        self.summaries: dict[str, dict[str, dict[str, Any]]] = {"gds": {}, "bioproject": {}, "sra": {}}
+        self.summaries: dict[str, dict[str, dict[str, Any]]] = {"gds": {}}
         self.finds: dict[str, list[str]] = {}
         """By database, the uids that every search finds."""
         self.unknown: list[str] = []
         self.pages: dict[str, str] = {}
-        self.studies: dict[str, dict[str, Any]] = {}
-        self.statuses: dict[str, str] = {}
-        self.projects: dict[str, dict[str, Any]] = {}
         server.route("POST", r"/esearch.fcgi", self._search)
         server.route("POST", r"/esummary.fcgi", self._summary)
         server.route("POST", r"/efetch.fcgi", self._fetch)
         server.route("GET", r"/query/acc.cgi", self._page)
-        server.route("GET", r"/studies/(.+)", self._study)
-        server.route("GET", r"/status/(.+)", self._status)
-        server.route("GET", r"/projects/(.+)", self._project)
 
     def settings(self) -> dict[str, Any]:
         """Addresses and paces that lead here."""
-        return addresses(self.server.url, "pubmed", "geo", "biostudies", "pride", "europepmc")
+        return addresses(self.server.url, "pubmed", "geo", "europepmc")
 
     def set_environment(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         """Let commands ask here, once each, and keep answers in a folder."""
@@ -191,10 +117,6 @@ class StudyServices:
         )
         if database in self.finds:
             found = self.finds[database]
-        elif database == "bioproject":
-            found = [u for u in every if f"{self.summaries[database][u]['project_acc']}[PRJA]" in term]
-        elif database == "sra":
-            found = [u for u in every if f'"{term.removesuffix("[ACCN]")}"' in self._text(database, u)]
         else:
             found = [u for u in every if holds(term, self._text(database, u))]
         start, most = int(seen.form["retstart"]), int(seen.form["retmax"])
@@ -240,14 +162,3 @@ class StudyServices:
         if text.startswith("^"):
             return Reply(body=text.encode(), headers=TEXT)
         return Reply(body=f"<HTML><BODY><font>{text}</font></BODY></HTML>".encode(), headers=HTML)
-
-    def _study(self, seen: Seen, accession: str) -> Reply:
-        if accession in self.studies:
-            return Reply(body=self.studies[accession])
-        return Reply(404, {"errorMessage": "Study not found"})
-
-    def _status(self, seen: Seen, accession: str) -> Reply:
-        return Reply(body=self.statuses.get(accession, "NOT_FOUND").encode(), headers=TEXT)
-
-    def _project(self, seen: Seen, accession: str) -> Reply:
-        return Reply(body=self.projects[accession])

@@ -130,7 +130,6 @@ def running(shared_data: Path, folder: Path) -> Iterator[World]:
             ),
             *(entry(f"P1000{n}") for n in range(2, 6)),
         )
-        made.uniprot.jobs_run = 0
         made.string.knows(P10001="9606.E1", P10002="9606.E2", P10003="9606.E3", P21802="9606.E9", P10005="9606.E1")
         made.string.link("9606.E1", "9606.E2", 0.7)
         made.string.link("9606.E3", "9606.E1", 0.399)

@@ -335,14 +335,6 @@ def test_a_release_passes_as_the_newest_for_some_hours_only(server: Loopback, ma
     assert len(server.calls) == 2
 
 
-def test_fresh_answers_are_neither_taken_nor_kept(server: Loopback, make: Callable[..., Client]) -> None:
-    for _ in range(2):
-        make().fact(fresh=True)
-    make().fact()
-
-    assert len(server.calls) == 3
-
-
 @pytest.fixture
 def no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
@@ -390,8 +382,8 @@ def test_commas_stay_as_they_are(server: Loopback, make: Callable[..., Client]) 
 def test_calls_to_a_host_keep_its_pace(server: Loopback, make: Callable[..., Client]) -> None:
     client = make(pace=10.0)
     begun = time.monotonic()
-    for _ in range(3):
-        client.fact(fresh=True)
+    for number in range(3):
+        client.fact(params={"n": number})
 
     assert in_pace([call.at for call in server.calls], begun, 0.1)
 
@@ -458,10 +450,10 @@ def test_one_record_that_is_wrong_leaves_a_service_alone_only_when_others_are_to
     for _ in range(2):
         with pytest.raises(SourceAnswer):
             client.fact()
-    assert client.fact(fresh=True) == {"fact": 1}
+    assert client.fact() == {"fact": 1}
     server.always = loopback.page()
     for _ in range(5):
         with pytest.raises(SourceAnswer):
-            client.fact(fresh=True)
+            client.fact(params={"n": 1})
 
     assert len(server.calls) == 6

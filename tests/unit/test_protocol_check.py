@@ -216,7 +216,6 @@ def data_set(state: Any = "found", **more: Any) -> StudyDataSet:
     [
         (data_set(), ["data_set_found"]),
         (data_set("missing"), ["data_set_gone"]),
-        (data_set("not_shown"), ["data_set_not_shown"]),
         (data_set("not_looked"), ["data_set_not_looked"]),
         (data_set(species=("Mus musculus",)), ["data_set_other_species", "data_set_found"]),
         (data_set(species=("Mus musculus", "Homo sapiens")), ["data_set_found"]),

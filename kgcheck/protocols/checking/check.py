@@ -232,9 +232,6 @@ def _of_data_set(
         case "not_looked":
             note = f"{now.id}: {now.remark or 'nobody has looked it up'}"
             yield remarked(StudyRemark.DATA_SET_NOT_LOOKED, note, unavailable=looked, **common)
-        case "not_shown":
-            yield remarked(StudyRemark.DATA_SET_NOT_SHOWN, f"{now.id}: {where} shows none", **common)
-            return
         case "missing":
             kind = StudyRemark.DATA_SET_GONE if before == "found" else StudyRemark.DATA_SET_MISSING
             yield remarked(kind, f"{now.id}: {now.remark or f'{where} has none'}", **common)

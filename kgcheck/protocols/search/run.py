@@ -29,12 +29,11 @@ from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
 from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
-from kgcheck.providers.data_sets import DataSetRecord
+from kgcheck.providers.geo import DataSetRecord, Geo
 from kgcheck.providers.http import Http
 from kgcheck.providers.paper_service import PaperRecord, RecordPage, open_licence
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
-from kgcheck.providers.repositories import Geo
 
 SearchPlace = Literal["pubmed", "pmc", "geo", "index"]
 """``index``: the local literature index."""

@@ -35,6 +35,7 @@ CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
     "an array of NumPy": [b"\x93NUMPY\1"],
     "HDF5": [b"\x89HDF\r\n\x1a\n\0"],
     "data of R": [b"RDX3\nX\n"],
+    "XGMML": ['<graph label="x" xmlns="http://www.cs.rpi.edu/XGMML">'],
     "a Cytoscape session": ["<?xml version='1.0'?><cysession id='1'/>"],
     "BioPAX": ['<rdf:RDF xmlns:rdf="r" xmlns:bp="http://www.biopax.org/release/biopax-level3.owl#"><bp:Pathway/>'],
     "GPML (WikiPathways)": ['<Pathway xmlns="http://pathvisio.org/GPML/2013a" Name="x">'],

@@ -1,4 +1,4 @@
-"""Forms of XML: GraphML and XGMML, of small files and of a real one."""
+"""GraphML, of small files and of a real one."""
 
 import json
 import tracemalloc
@@ -97,19 +97,6 @@ def test_labels_that_yed_draws_are_names_and_relations(tmp_path: Path) -> None:
 
     assert graph.nodes == {"n0": ([], {"name": "TP53"})}
     assert graph.edges == [("n0", "cuts", "n0")]
-
-
-def test_xgmml(tmp_path: Path) -> None:
-    graph = read(tmp_path / "net.xgmml", """<?xml version="1.0"?>
-        <graph label="x" xmlns="http://www.cs.rpi.edu/XGMML">
-        <node id="1" label="BRCA1"><att name="kind" value="gene"/><att name="alias" type="list"><att value="a"/>
-        <att value="b"/></att></node><node id="2" label="TP53"/>
-        <edge label="BRCA1 (pp) TP53" source="1" target="2"/>
-        <edge source="2" target="1"><att name="interaction" value="cuts"/></edge></graph>""")  # fmt: skip
-
-    assert graph.form.name == "XGMML"
-    assert graph.nodes == {"1": (["gene"], {"name": "BRCA1", "alias": "a|b"}), "2": ([], {"name": "TP53"})}
-    assert graph.edges == [("1", "pp", "2"), ("2", "cuts", "1")]
 
 
 @pytest.mark.parametrize(
