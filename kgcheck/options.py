@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from kgcheck.choices import GROUND_STATES, JUDGES, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.choices import GROUND_STATES, JUDGES, SCOPES, SYSTEMS, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
 from kgcheck.rules import rules_named
@@ -284,6 +284,16 @@ class BatchOptions(Spending):
     """Options of a batch of items."""
 
     workers: Whole = Field(default=1, ge=1, le=64, description="items at the same time")
+
+
+class SetOptions(BatchOptions, TotalSpending):
+    """Options of running a set of questions."""
+
+    by: Annotated[str, *one_of("system", SYSTEMS)] = Field(
+        default="graph", description="who answers: graph (ask, by rules or by a model with tools), or the model alone"
+    )
+    domain: Word = Field(default="biology", description="field whose prompts are taken: a name, or a folder as ./mine")
+    repeat: Whole = Field(default=1, ge=1, le=20, description="run it so many times, to tell the spread")
 
 
 class ItemOptions(BatchOptions, VerifierOptions):
