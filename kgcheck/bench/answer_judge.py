@@ -141,18 +141,10 @@ def judge_by_rules(right: str, answer: str, question: str = "", names: Sequence[
     return JudgedAnswer(score=score_of(facts, recalled), facts=tuple(facts), from_memory=recalled)
 
 
-class FactForm(BaseModel):
-    """State of one fact, as a model says it."""
-
-    fact: str
-    state: FactState
-    quote: str = ""
-
-
-class FactForms(BaseModel):
+class JudgedFacts(BaseModel):
     """The form of a model's answer."""
 
-    facts: list[FactForm] = Field(min_length=1)
+    facts: list[JudgedFact] = Field(min_length=1)
 
 
 def judge_by_model(
@@ -160,67 +152,44 @@ def judge_by_model(
 ) -> JudgedAnswer:
     """Judge an answer by a model: a fact that it says is there, and does not quote from the answer, is missing."""
     content = {"question": question, "right_answer": right, "answer": answer}
-    stated, _ = client.answer(messages_of(task, content), FactForms, meter=meter, temperature=0)
-    facts = []
-    for one in stated.facts[:MOST_FACTS]:
-        is_quoted = bool(one.quote.strip()) and one.quote.strip() in answer
-        state = one.state if is_quoted else FactState.MISSING
-        facts.append(JudgedFact(fact=one.fact, state=state, quote=one.quote if is_quoted else ""))
-    return JudgedAnswer(score=score_of(facts), facts=tuple(facts))
+    stated, _ = client.answer(messages_of(task, content), JudgedFacts, meter=meter, temperature=0)
+    facts = [fact if fact.quote.strip() and fact.quote in answer else _missing(fact.fact) for fact in stated.facts]
+    return JudgedAnswer(score=score_of(facts), facts=tuple(facts[:MOST_FACTS]))
 
 
-class ChoiceScore(Value):
-    """Score of a choice: all letters right and no other; and the shares."""
-
-    accuracy: float
-    precision: float
-    recall: float
+def _missing(fact: str) -> JudgedFact:
+    return JudgedFact(fact=fact, state=FactState.MISSING)
 
 
-def score_choice(right: Collection[str], chosen: Collection[str]) -> ChoiceScore:
-    """Score the letters that were chosen.
+def score_choice(right: Collection[str], chosen: Collection[str]) -> dict[str, float]:
+    """Score the letters that were chosen: all right and no other, and the shares.
 
     >>> score_choice(("A", "B"), ("A", "C"))
-    ChoiceScore(accuracy=0.0, precision=0.5, recall=0.5)
+    {'accuracy': 0.0, 'precision': 0.5, 'recall': 0.5}
     """
-    hits = len({*right} & {*chosen})
-    precision = hits / len({*chosen}) if chosen else 0.0
-    return ChoiceScore(accuracy=float({*right} == {*chosen}), precision=precision, recall=hits / len({*right}))
+    hits, found = len({*right} & {*chosen}), len({*chosen})
+    whole = float({*right} == {*chosen})
+    return {"accuracy": whole, "precision": hits / found if found else 0.0, "recall": hits / len({*right})}
 
 
-class Agreement(Value):
-    """Agreement of two judges on the answers that both scored; None where it cannot be told.
+def agreement(one: Sequence[float], two: Sequence[float]) -> dict[str, float | None]:
+    """Compare two judges: Spearman, Cohen's kappa weighted by squares, the share within one point.
 
-    A judge that gives every answer the same score ranks nothing: there is no correlation.
-    """
+    None where it cannot be told: a judge that gives every answer the same score ranks nothing.
 
-    answers: int
-    spearman: float | None
-    kappa: float | None = Field(description="Cohen's, weighted by squares")
-    within_one: float | None = Field(description="share of answers whose scores differ by no more than one")
-
-
-def agreement(one: Sequence[float], two: Sequence[float]) -> Agreement:
-    """Compare two judges.
-
-    >>> agreement([1, 2, 3, 4], [1, 2, 4, 5]).model_dump()
+    >>> agreement([1, 2, 3, 4], [1, 2, 4, 5])
     {'answers': 4, 'spearman': 1.0, 'kappa': 0.875, 'within_one': 1.0}
     """
     first, second = np.array(one, dtype=float), np.array(two, dtype=float)
+    found: dict[str, float | None] = {"answers": len(first), "spearman": None, "kappa": None, "within_one": None}
     if not len(first):
-        return Agreement(answers=0, spearman=None, kappa=None, within_one=None)
-    ranks = [_ranks(first), _ranks(second)]
-    spread = all(np.ptp(values) > 0 for values in (first, second))
-    matrix: Numbers = np.corrcoef(ranks) if spread else np.full((2, 2), np.nan)
-    spearman = float(matrix[0, 1]) if spread else None
-    observed = float(np.mean((first - second) ** 2))
-    expected = float(np.mean((first[:, None] - second[None, :]) ** 2))
-    return Agreement(
-        answers=len(first),
-        spearman=None if spearman is None else round(spearman, 4),
-        kappa=round(1 - observed / expected, 4) if expected else None,
-        within_one=round(float(np.mean(np.abs(first - second) <= 1)), 4),
-    )
+        return found
+    if all(np.ptp(values) > 0 for values in (first, second)):
+        ranked: Numbers = np.corrcoef([_ranks(first), _ranks(second)])
+        found["spearman"] = round(float(ranked[0, 1]), 4)
+    if expected := float(np.mean((first[:, None] - second[None, :]) ** 2)):
+        found["kappa"] = round(1 - float(np.mean((first - second) ** 2)) / expected, 4)
+    return found | {"within_one": round(float(np.mean(np.abs(first - second) <= 1)), 4)}
 
 
 def _ranks(values: Numbers) -> Numbers:
@@ -269,7 +238,7 @@ def _judged(fact: _FactReading, units: Sequence[_FactReading], question: str, ex
             return JudgedFact(fact=fact.text, state=FactState.FULL, quote=best.text)
     share, best = max(covered, key=lambda pair: pair[0], default=(0.0, fact))
     if share < _PARTLY or _contradicts(fact, best):
-        return JudgedFact(fact=fact.text, state=FactState.MISSING)
+        return _missing(fact.text)
     return JudgedFact(fact=fact.text, state=FactState.PARTIAL, quote=best.text)
 
 
@@ -278,7 +247,7 @@ def _named(name: str, units: Sequence[_FactReading]) -> JudgedFact:
     form = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
     naming = [unit for unit in units if form.search(unit.text)]
     if not naming:
-        return JudgedFact(fact=name, state=FactState.MISSING)
+        return _missing(name)
     plain = next((unit for unit in naming if not unit.denied), None)
     state = FactState.FULL if plain else FactState.CONTRADICTED
     return JudgedFact(fact=name, state=state, quote=(plain or naming[0]).text)

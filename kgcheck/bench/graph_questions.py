@@ -23,7 +23,7 @@ from kgcheck.profile.schema import Pattern
 from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.questions.answer import Answer, Status
-from kgcheck.questions.plan import many_of
+from kgcheck.questions.plan import Anchor, Plan, many_of
 from kgcheck.resources import resource_dir
 
 MOST_ANSWERS = 12
@@ -293,13 +293,15 @@ class GraphQuestionMaker:
         self._verified = VerifiedNeighbours(store, truths)
         self._random = Random(seed)  # noqa: S311 - a choice that can be repeated, not a secret
         self._progress = progress or NoProgress()
-        self._nodes_of: dict[tuple[str, bool], list[str]] = {}
+        self._orders: list[tuple[Side, list[str]]] = []
         self._meant: dict[tuple[str, str, bool, str], list[Any]] = {}
         self._data = {store.name: "graph", truths.name: "reference"}
 
     def make(self, count: int) -> list[BenchQuestion]:
         """Make so many questions, the forms taking turns; fewer where the graph gives no more."""
         made: dict[str, BenchQuestion] = {}
+        sides = [Side(p, out) for p in self._store.schema.relations for out in (True, False)[: 2 - p.symmetric]]
+        self._orders = [(side, nodes) for side in sides if (nodes := self._verified.nodes(side))]
         streams = [self._stream(form) for form in (*_wordings().forms, *["choice"] * len(_wordings().forms))]
         with self._progress.step("making questions", count) as step:
             while streams and len(made) < count:
@@ -319,20 +321,11 @@ class GraphQuestionMaker:
 
     def _stream(self, form: str) -> Iterator[BenchQuestion]:
         """Questions of a form, the relations taking turns."""
-        sides = [
-            Side(p, out) for p in self._store.schema.relations for out in ((True,) if p.symmetric else (True, False))
-        ]
-        orders = [(side, self._random.sample(nodes, len(nodes))) for side in sides if (nodes := self._nodes(side))]
+        orders = [(side, self._random.sample(nodes, len(nodes))) for side, nodes in self._orders]
         for turn in range(_TRIES):
             for side, nodes in orders:
                 if turn < len(nodes) and (question := self._question(form, side, nodes, turn)):
                     yield question
-
-    def _nodes(self, side: Side) -> list[str]:
-        place = (str(side.pattern), side.out)
-        if place not in self._nodes_of:
-            self._nodes_of[place] = self._verified.nodes(side)
-        return self._nodes_of[place]
 
     def _question(self, form: str, side: Side, nodes: Sequence[str], at: int) -> BenchQuestion | None:
         answers = self._verified.of(side, nodes[at])
@@ -351,12 +344,9 @@ class GraphQuestionMaker:
                 yield GraphQuestion(form, side, side.named, (node,), answers)
             case "whether":
                 wrong = next(self._wrong(side, node, answers), None)
-                if wrong and self._random.random() < 0.5:
-                    yield GraphQuestion(form, side, side.named, (node, wrong), answers, holds=False)
-                else:
-                    yield GraphQuestion(
-                        form, side, side.named, (node, self._random.choice(sorted(answers))), answers, holds=True
-                    )
+                holds = wrong is None or self._random.random() < 0.5
+                other = self._random.choice(sorted(answers)) if wrong is None or holds else wrong
+                yield GraphQuestion(form, side, side.named, (node, other), answers, holds)
             case "two_hops":
                 yield from self._two_hops(side, node, answers)
             case _:
@@ -367,10 +357,8 @@ class GraphQuestionMaker:
     ) -> Iterator[GraphQuestion]:
         """Questions about two nodes; where their answers are broader or narrower than each other, none."""
         back = side._replace(out=not side.out)
-        near = (
-            sorted({n for answer in answers for n in self._verified.stated(back, answer)} - {node}) or others[:_TRIES]
-        )
-        for other in near[:_TRIES]:
+        near = sorted({n for answer in answers for n in self._verified.stated(back, answer)} - {node})
+        for other in (near or others)[:_NEAR]:
             second = self._verified.of(side, other)
             if second is None or self._verified.are_related(side.wanted, answers, second):
                 continue
@@ -465,11 +453,11 @@ class GraphQuestionMaker:
     def _fits(self, answer: Answer, draft: GraphQuestion) -> bool:
         if answer.status not in (Status.ANSWERED, Status.NOTHING) or draft.side.pattern.type not in answer.understood:
             return False
-        if draft.form == "count":
-            return answer.count == len(draft.answers)
         if draft.form == "whether":
-            return answer.holds == draft.holds
-        return {found.ref.id for found in answer.found} == draft.answers
+            return answer.holds == draft.holds and _is_about(answer.plan, draft)
+        # Another relation, or the other direction, may give the same number: of other nodes.
+        is_number = draft.form != "count" or answer.count == len(draft.answers)
+        return is_number and {found.ref.id for found in answer.found} == draft.answers
 
     def _name(self, label: str, id_: str) -> str:
         """The name of a node, or its id where it has none."""
@@ -478,6 +466,17 @@ class GraphQuestionMaker:
     def _shown(self, label: str, id_: str) -> str:
         name = self._name(label, id_)
         return id_ if name == id_ else f"{name} ({id_})"
+
+
+def _is_about(plan: Plan | None, draft: GraphQuestion) -> bool:
+    """Tell whether a plan asks about the two nodes of a draft, by its relation and in its direction."""
+    steps = plan.target.steps if plan and len(plan.target.among) == 1 else ()
+    if plan is None or len(steps) != 1 or not isinstance(end := steps[0].to, Anchor):
+        return False
+    ends = [{ref.id for ref in anchor.refs} for anchor in (plan.target.among[0], end)]
+    ways = ("either", "out" if draft.side.out else "in")
+    is_relation = str(steps[0].pattern) == str(draft.side.pattern) and steps[0].direction in ways
+    return is_relation and ends == [{id_} for id_ in draft.named]
 
 
 def _id_alone(label: str, id_: str) -> str:

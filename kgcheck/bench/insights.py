@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from kgcheck import clock
 from kgcheck.bench.answer_judge import judge_by_rules
-from kgcheck.bench.kgqa import read_rows
-from kgcheck.errors import InputFormat, UnknownName, UsageError
+from kgcheck.errors import UnknownName, UsageError
 from kgcheck.grounding.claims.choosing import PaperText, choose_claims, parts_of_abstract
 from kgcheck.inputs import read_whole
 from kgcheck.literature.arguments import arguments
@@ -27,10 +26,8 @@ from kgcheck.literature.papers import WholePaper, parts_of
 from kgcheck.literature.verify import instructs
 from kgcheck.llm.forms import messages_of
 from kgcheck.model import Value
-from kgcheck.outputs import write_text
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
-from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
     from kgcheck.llm.budget import Meter
@@ -130,16 +127,15 @@ class Insight(Value):
         return bool(self.is_signed and self.signature and self.signature.state in states)
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a question that are those of its insight."""
+        own = {name: getattr(self, name) for name in ("paper", "summary", "grounding", "data")}
+        return own | {"insight": self.id, "techniques": ", ".join(self.techniques)}
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Statements of it that may become questions."""
         return self.signature.parts if self.signature and self.signature.state == "in_part" else (self.summary,)
-
-
-class Extraction(NamedTuple):
-    """Insights of papers, and what was thrown away, each with its reason."""
-
-    insights: list[Insight]
-    refused: list[str]
 
 
 class ProposedInsight(BaseModel):
@@ -170,25 +166,29 @@ def papers_in(files: Iterable[Path], refused: list[str]) -> Iterator[PaperText]:
 
 
 def extract(
-    papers: Iterable[PaperText], domain: Domain, client: "ChatClient | None" = None, meter: "Meter | None" = None
-) -> Extraction:
-    """Extract the insights of papers, by rules or by a model."""
-    made = Extraction([], [])
+    papers: Iterable[PaperText],
+    domain: Domain,
+    refused: list[str],
+    client: "ChatClient | None" = None,
+    meter: "Meter | None" = None,
+) -> list[Insight]:
+    """Extract the insights of papers, by rules or by a model; `refused` takes the rest, each with its reason."""
+    made: list[Insight] = []
     for paper in papers:
         if paper.head.retracted or any(instructs(document.abstract) for document in paper.documents):
-            made.refused.append(f"{paper.head.id}: it is retracted, or holds an instruction to its reader")
+            refused.append(f"{paper.head.id}: it is retracted, or holds an instruction to its reader")
             continue
-        before = len(made.insights)
+        before = len(made)
         proposed = _by_model(paper, domain, client, meter) if client else _by_rules(paper)
         for summary, quotes, section, techniques in proposed:
             why = domain.objection(summary) or next(
                 (f"no words of the paper: {q[:80]!r}" for q in quotes if not _stands(q, paper)), ""
             )
             if why or not quotes:
-                made.refused.append(f"{paper.head.id}: {summary[:80]!r}: {why or 'no grounding'}")
+                refused.append(f"{paper.head.id}: {summary[:80]!r}: {why or 'no grounding'}")
                 continue
             grounding = " ... ".join(quotes)
-            made.insights.append(
+            made.append(
                 Insight(
                     id=sha256(f"{paper.head.id}\0{grounding}".encode()).hexdigest()[:10],
                     paper=paper.head.id,
@@ -200,8 +200,8 @@ def extract(
                     by=client.model if client else "rules",
                 )
             )
-        if len(made.insights) == before:
-            made.refused.append(f"{paper.head.id}: no result that could be an insight")
+        if len(made) == before:
+            refused.append(f"{paper.head.id}: no result that could be an insight")
     return made
 
 
@@ -240,21 +240,6 @@ def _techniques(paper: PaperText, quotes: Sequence[str], domain: Domain) -> tupl
         if found := tuple(t for t in domain.techniques if re.search(rf"(?<!\w){re.escape(t)}", joined, re.IGNORECASE)):
             return found
     return ()
-
-
-def read_insights(path: Path) -> list[Insight]:
-    """Read insights, JSON lines."""
-    try:
-        return [Insight.model_validate(row) for row in read_rows(path)]
-    except ValidationError as error:
-        raise InputFormat(
-            f"{path} holds an item that is no insight: {error.errors()[0]['msg']}", "see docs/benchmarks.md"
-        ) from error
-
-
-def write_insights(path: Path, insights: Iterable[Insight]) -> None:
-    """Write insights as JSON lines."""
-    write_text(path, "".join(f"{as_json(one.model_dump(exclude_defaults=True))}\n" for one in insights))
 
 
 def sign(

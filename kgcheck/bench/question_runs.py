@@ -22,9 +22,9 @@ from kgcheck.bench.answer_judge import (
     score_choice,
 )
 from kgcheck.bench.graph_questions import GraphQuestionMaker
-from kgcheck.bench.insights import USABLE, Domain, Insight, SignState, read_insights
+from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.question_sets import BenchQuestion, question_id, read_set
+from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
@@ -91,7 +91,7 @@ def insight_questions(
     from kgcheck.llm.client import ChatClient
 
     states: tuple[SignState, ...] = ("outside_tools",) if outside_tools else USABLE
-    insights, spent = read_insights(file), total_meter(context.settings, spending)
+    insights, spent = read_models(file, Insight), total_meter(context.settings, spending)
     with noting() as notes, ChatClient(context.settings, notes) as client:
         made, refused = questions_of_insights(insights, Domain.read(domain), client, spent, states)
         return made, [*refused, *notes, *spent_note(spent)]
@@ -119,25 +119,14 @@ def questions_of_insights(
                 if why := _objection(one, form, texts):
                     refused.append(f"{insight.id}, {form} {number}: {why}")
                     continue
-                given = (
-                    {"answer": one.answer} if form == "open" else {"options": one.options, "right": sorted(one.right)}
-                )
-                made.append(
-                    BenchQuestion.model_validate(
-                        {
-                            "id": question_id(insight.id, form, one.question),
-                            "form": form,
-                            "question": one.question,
-                            "paper": insight.paper,
-                            "insight": insight.id,
-                            "summary": insight.summary,
-                            "techniques": ", ".join(insight.techniques),
-                            "grounding": insight.grounding,
-                            "data": insight.data,
-                            **given,
-                        }
-                    )
-                )
+                choice = {"options": one.options, "right": sorted(one.right)}
+                given: dict[str, Any] = {
+                    "id": question_id(insight.id, form, one.question),
+                    "form": form,
+                    "question": one.question,
+                }
+                given |= {"answer": one.answer} if form == "open" else choice
+                made.append(BenchQuestion.model_validate(insight.fields | given))
     return made, refused
 
 
@@ -179,9 +168,7 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
             ask = opened.enter_context(context.asker(Limits.of(options), notes, papers=False))
             work = _work_of(lambda question: _from_graph(ask(question.question), question))
         else:
-            from kgcheck.llm.client import ChatClient
-
-            client = opened.enter_context(ChatClient(settings, notes))
+            client = _client(context, notes, opened)
             work = _work_of(lambda question: _from_model(question, domain, client, Limits.of(options), spent))
         for number in range(1, options.repeat + 1):
             folder = out / f"run{number}" if options.repeat > 1 else out
@@ -328,7 +315,7 @@ def _scored(
     total: Meter,
 ) -> dict[str, Any]:
     if question.form == "choice":
-        return score_choice(question.right, result.get("chosen") or ()).model_dump()
+        return {**score_choice(question.right, result.get("chosen") or ())}
     answer = str(result.get("answer") or "")
     if not answer.strip():
         judged = JudgedAnswer(score=1, facts=())
@@ -470,7 +457,7 @@ def agreement_rows(files: Sequence[Path]) -> list[dict[str, Any]]:
             ids = sorted(modes.keys() & scores.keys())
             compared = agreement([modes[i] for i in ids], [scores[i] for i in ids])
             row: dict[str, Any] = {"judge": str(path), "against": str(first), "by": name if several else "score"}
-            row |= compared.model_dump()
+            row |= compared
             if ids and len(Counter(scores[i] for i in ids)) == 1:
                 row["spearman"] = "none: every score is the same"
             rows.append(row | {"mean": round(mean(scores.values()), 2) if scores else None})

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -20,6 +20,8 @@ from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.visible import as_json
+
+V = TypeVar("V", bound=Value)
 
 Form = Literal["open", "choice"]
 LETTERS = "ABCDEFGH"
@@ -67,24 +69,29 @@ def question_id(*parts: object) -> str:
 
 
 def read_set(path: Path) -> list[BenchQuestion]:
-    """Read a set: JSON lines as `write_set` writes them, or a file of HeurekaBench."""
+    """Read a set: JSON lines, or a file of HeurekaBench."""
     if read_whole(path).lstrip().startswith("{\n") or path.suffix == ".json":
         found = parse_json(read_whole(path))
         if isinstance(found, dict):
             return [*_heureka(found, path)]
-    try:
-        questions = [BenchQuestion.model_validate(row) for row in read_rows(path)]
-    except ValidationError as error:
-        why = f"{path} holds an item that is no question: {error.errors()[0]['msg']}"
-        raise InputFormat(why, "see docs/benchmarks.md") from error
+    questions = read_models(path, BenchQuestion)
     if len({question.id for question in questions}) < len(questions):
         raise InputFormat(f"{path} has two questions of one id", "give each question an id of its own")
     return questions
 
 
-def write_set(path: Path, questions: Iterable[BenchQuestion]) -> None:
-    """Write a set as JSON lines."""
-    write_text(path, "".join(f"{as_json(q.model_dump(exclude_defaults=True))}\n" for q in questions))
+def read_models(path: Path, kind: type[V]) -> list[V]:
+    """Read JSON lines of one form."""
+    try:
+        return [kind.model_validate(row) for row in read_rows(path)]
+    except ValidationError as error:
+        why = f"{path} holds what is no {kind.__name__}: {error.errors()[0]['msg']}"
+        raise InputFormat(why, "see docs/benchmarks.md") from error
+
+
+def write_models(path: Path, models: Iterable[Value]) -> None:
+    """Write JSON lines."""
+    write_text(path, "".join(f"{as_json(one.model_dump(exclude_defaults=True))}\n" for one in models))
 
 
 _BLOCK = re.compile(

@@ -45,7 +45,8 @@ def bench_insights(
 
     What a paper does not have word for word is thrown away, as is what is generic or has no result.
     """
-    from kgcheck.bench.insights import Domain, extract, papers_in, relation_rows, write_insights
+    from kgcheck.bench.insights import Domain, extract, papers_in, relation_rows
+    from kgcheck.bench.question_sets import write_models
     from kgcheck.llm.budget import spent_note, total_meter
     from kgcheck.report.tables import rows_table
 
@@ -57,12 +58,12 @@ def bench_insights(
             from kgcheck.llm.client import ChatClient
 
             client = opened.enter_context(ChatClient(workspace.settings, notes))
-        made = extract(papers_in(papers, refused), Domain.read(domain), client, spent)
-    write_insights(out, made.insights)
-    note(*refused, *made.refused, *notes, *spent_note(spent))
-    if against and (rows := relation_rows(made.insights, against)):
+        made = extract(papers_in(papers, refused), Domain.read(domain), refused, client, spent)
+    write_models(out, made)
+    note(*refused, *notes, *spent_note(spent))
+    if against and (rows := relation_rows(made, against)):
         show("table", rows, rows_table(rows, tuple(rows[0])))
-    note(f"{how_many(len(made.insights), 'insight')}: {out}; {len(made.refused)} refused; kgcheck bench sign is next")
+    note(f"{how_many(len(made), 'insight')}: {out}; {len(refused)} refused; kgcheck bench sign is next")
 
 
 @bench.command("sign")
@@ -83,9 +84,10 @@ def bench_sign(
     summary: str,
 ) -> None:
     """Sign one INSIGHT of FILE, or without one show those that are not signed as they stand."""
-    from kgcheck.bench.insights import read_insights, sign, write_insights
+    from kgcheck.bench.insights import Insight, sign
+    from kgcheck.bench.question_sets import read_models, write_models
 
-    insights = read_insights(file)
+    insights = read_models(file, Insight)
     if insight is None:
         left = [one for one in insights if not one.is_signed]
         for one in left:
@@ -95,7 +97,7 @@ def bench_sign(
         return
     if state is None or not by:
         raise UsageError("a signature says what, and by whom", "add --as and --by")
-    write_insights(file, sign(insights, insight, state, by, reason=reason, parts=parts, summary=summary))  # type: ignore[arg-type]
+    write_models(file, sign(insights, insight, state, by, reason=reason, parts=parts, summary=summary))  # type: ignore[arg-type]
     note(f"{insight}: {state}")
 
 
@@ -122,7 +124,7 @@ def bench_questions(
 ) -> None:
     """Make questions: on signed INSIGHTS by a model, or from the graph, where a reference bears the whole answer."""
     from kgcheck.bench.question_runs import graph_questions, insight_questions
-    from kgcheck.bench.question_sets import split_set, write_set
+    from kgcheck.bench.question_sets import split_set, write_models
 
     if insights:
         made, notes = insight_questions(workspace, insights, domain, options.total, outside_tools=outside_tools)
@@ -139,7 +141,7 @@ def bench_questions(
             )
         )
     for path, questions in sets.items():
-        write_set(path, questions)
+        write_models(path, questions)
         note(f"{how_many(len(questions), 'question')}: {path}")
 
 
@@ -204,14 +206,14 @@ def bench_filter(
 ) -> None:
     """Leave out of FILE what all --closed-book runs knew without the data, and questions that ask the same."""
     from kgcheck.bench.question_runs import filter_set, grade
-    from kgcheck.bench.question_sets import read_set, write_set
+    from kgcheck.bench.question_sets import read_set, write_models
 
     graded, graded_notes = grade(workspace, file, runs, options, judge, domain) if runs else ([], ())
     notes = [*graded_notes]
     left, removed = filter_set(read_set(file), graded, notes)
     if not runs:
         notes.append("closed book: not run; name two runs of kgcheck batch set --by model with --closed-book")
-    write_set(out, left)
+    write_models(out, left)
     note(*removed, *notes, f"{how_many(len(left), 'question')} left, {len(removed)} removed: {out}")
 
 

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 from kgcheck.bench.graph_questions import Side, VerifiedNeighbours
-from kgcheck.bench.question_sets import BenchQuestion, read_set, split_set, write_heureka, write_set
+from kgcheck.bench.question_sets import BenchQuestion, read_set, split_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, Say, Script, chat_server
+
+COUNT = 100
+"""Questions of the demo graph."""
 
 SENTENCE = "We found that deletion of ZNX1 reduced the growth of QPR7 neurons in mice by 40%."
 PAPER = {
@@ -154,7 +157,7 @@ def test_a_signature_is_whole(tmp_path: Path, how: tuple[str, ...], why: str) ->
 def graph_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("set")
     where = ("--store", demo().store, "--reference", demo().reference)
-    done = kgcheck("bench", "questions", *where, "--count", 24, "--out", "set.jsonl", cwd=folder)
+    done = kgcheck("bench", "questions", *where, "--count", COUNT, "--out", "set.jsonl", cwd=folder)
     assert done.code == 0, done.err
     return folder / "set.jsonl"
 
@@ -167,10 +170,10 @@ def test_questions_of_a_graph_are_answered_and_graded_without_a_key(graph_set: P
     graded = kgcheck("bench", "grade", "set.jsonl", "run", "--format", "json", cwd=folder)
 
     assert (ran.code, again.code, graded.code) == (0, 0, 0), ran.err + graded.err
-    assert "24 done now" in ran.err
-    assert "0 done now, 24 before" in again.err
+    assert f"{COUNT} done now" in ran.err
+    assert f"0 done now, {COUNT} before" in again.err
     (row,) = json.loads(graded.out)
-    assert (row["items"], row["score"], row["accuracy"]) == (24, "5.00", "1.00")
+    assert (row["items"], row["score"], row["accuracy"]) == (COUNT, "5.00", "1.00")
     assert {q.form for q in read_set(graph_set)} == {"open", "choice"}
 
 
@@ -196,6 +199,31 @@ def test_no_distractor_is_stated_anywhere(graph_set: Path) -> None:
             assert bool(pairs & stated) == (letter in question.right), question
 
     assert len(choices) > 5
+
+
+@pytest.mark.slow
+def test_numbers_and_yes_or_no_are_of_the_direction_that_is_asked(graph_set: Path) -> None:
+    schema = load_schema()
+    with EmbeddedStore(demo().store, schema) as store:
+        edges = {
+            pair
+            for pattern in schema.relations
+            if pattern.hierarchy
+            for table in store.scan_edges(pattern.ends_alone)
+            for pair in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
+        }
+    found = 0
+    for question in (q for q in read_set(graph_set) if "HAS_PARENT" in q.category and q.form == "open"):
+        node, *others = question.entities
+        parents = "parents" in question.question
+        if question.category.startswith("count"):
+            found += 1
+            assert question.answer == str(len({e for e in edges if e[0 if parents else 1] == node}))
+        elif question.category.startswith("whether"):
+            found += 1
+            pair = (node, others[0]) if "a child of" in question.question else (others[0], node)
+            assert question.answer == ("yes" if pair in edges else "no")
+    assert found
 
 
 @pytest.mark.slow
@@ -258,7 +286,7 @@ def test_a_set_is_split_without_a_shared_node() -> None:
 def test_heureka_files_go_in_and_out(tmp_path: Path, shared_data: Path) -> None:
     sets = [read_set(shared_data / "heureka" / name) for name in ("oeq.json", "mcq.json")]
     write_heureka(tmp_path, [q for questions in sets for q in questions])
-    write_set(tmp_path / "set.jsonl", sets[1])
+    write_models(tmp_path / "set.jsonl", sets[1])
 
     assert [read_set(tmp_path / name) for name in ("oeq.json", "mcq.json")] == sets
     assert read_set(tmp_path / "set.jsonl") == sets[1]

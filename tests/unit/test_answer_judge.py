@@ -101,9 +101,9 @@ def test_the_score_is_5_only_where_all_is_there(found: list[FactState]) -> None:
 def test_choices_are_scored_as_sets(right: set[str], chosen: set[str]) -> None:
     score = score_choice(right, chosen)
 
-    assert (score.accuracy == 1) == (right == chosen)
-    assert (score.recall == 1) == (right <= chosen)
-    assert score.precision == (len(right & chosen) / len(chosen) if chosen else 0)
+    assert (score["accuracy"] == 1) == (right == chosen)
+    assert (score["recall"] == 1) == (right <= chosen)
+    assert score["precision"] == (len(right & chosen) / len(chosen) if chosen else 0)
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=3, max_size=40))
@@ -117,13 +117,13 @@ def test_agreement_is_that_of_the_formulas(pairs: list[tuple[int, int]]) -> None
         table[a - 1, b - 1] += 1
     chance = np.outer(table.sum(1), table.sum(0)) / len(pairs)
     expected = (weights * chance).sum()
-    assert found.kappa == (round(1 - (weights * table).sum() / expected, 4) if expected else None)
-    assert found.within_one == round(sum(abs(a - b) <= 1 for a, b in pairs) / len(pairs), 4)
+    assert found["kappa"] == (round(1 - (weights * table).sum() / expected, 4) if expected else None)
+    assert found["within_one"] == round(sum(abs(a - b) <= 1 for a, b in pairs) / len(pairs), 4)
     if len({*one}) > 1 and len({*two}) > 1:
         stats = pytest.importorskip("scipy.stats")
-        assert found.spearman == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-4)
+        assert found["spearman"] == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-4)
     else:
-        assert found.spearman is None
+        assert found["spearman"] is None
 
 
 def test_a_model_judges_only_by_words_of_the_answer() -> None:
