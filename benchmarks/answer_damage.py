@@ -3,9 +3,9 @@
 ``python -m benchmarks.answer_damage`` takes the answers, summaries and grounding texts of HeurekaBench in
 ``../shared/data/heureka``, damages each in one way and prints how often the score does what the rubric says: an answer
 as it was has 5; without a fact, less than 5 and nothing contradicted; with a fact denied, turned round, or with another
-number, less than 5; with a sentence of another paper more, still 5. The authors' own words
-are to have 4 or more, those of another paper 2 or less. Damage is done with words of its own, not those of
-the judge. The rules were written with the papers of ``SEEN`` before the eyes; the others were held out.
+number, less than 5; with a sentence of another paper more, still 5. The authors' own words are to have 4 or more, those
+of another paper 2 or less. Damage is done with words of its own, not those of the judge. The rules were written with
+the papers of ``SEEN`` in view; the others were held out.
 """
 
 import argparse

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from kgcheck.bench.graph_questions import Side, VerifiedNeighbours
+from kgcheck.bench.graph_questions import GraphQuestionMaker, Side, VerifiedNeighbours
 from kgcheck.bench.question_sets import BenchQuestion, read_set, split_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
+from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema
+from kgcheck.questions.answer import Answer, Questions
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, Say, Script, chat_server
 
@@ -238,6 +240,19 @@ def test_neighbours_are_verified_only_where_graph_and_reference_agree() -> None:
         assert verified.of(structures, "Q9BXB4")
         assert verified.of(structures, "P13686") is None
         assert verified.of(acts, "P02649") is None
+
+
+@pytest.mark.slow
+def test_the_same_number_of_other_nodes_is_no_verified_answer() -> None:
+    with EmbeddedStore(demo().store, load_schema()) as store, Truths(demo().reference) as truths:
+        ask = Questions(store).ask
+
+        def of_others(text: str) -> Answer:
+            """Answers as if the words meant other nodes: the same number, the same yes or no."""
+            return ask(text).model_copy(update={"found": (), "plan": None})
+
+        with pytest.raises(UsageError, match="no answer of this graph is verified"):
+            GraphQuestionMaker(store, truths, of_others).make(4)
 
 
 @pytest.mark.slow
