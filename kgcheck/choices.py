@@ -35,6 +35,9 @@ VERIFIERS = ("trained", "llm")
 JUDGES = ("trained", "inference", "llm")
 """Judges of papers about an edge."""
 
+SYSTEMS = ("graph", "model")
+"""Systems that answer a set of questions."""
+
 SCOPES = ("corpus", "partial", "documents", "passages", "all", "match", "each")
 """Texts that are read for a claim of a batch; the last three are names of BioKGBench: see `SCOPE_NAMES`."""
 

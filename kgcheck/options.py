@@ -18,7 +18,7 @@ from pydantic import (
     field_validator,
 )
 
-from kgcheck.choices import GROUND_STATES, JUDGES, PROTOCOLS, SCOPES, VERIFIERS, chosen, day, row_limit
+from kgcheck.choices import GROUND_STATES, JUDGES, PROTOCOLS, SCOPES, SYSTEMS, VERIFIERS, chosen, day, row_limit
 from kgcheck.errors import KgcheckError, UsageError
 from kgcheck.model import CheckType, Value
 from kgcheck.rules import rules_named
@@ -311,6 +311,16 @@ class BatchOptions(WorkerOptions):
     def published(self) -> bool:
         """True where a batch is run as BioKGBench was."""
         return self.protocol == "biokgbench"
+
+
+class SetOptions(WorkerOptions, TotalSpending):
+    """Options of running a set of questions."""
+
+    by: Annotated[str, *one_of("system", SYSTEMS)] = Field(
+        default="graph", description="who answers: graph (ask, by rules or by a model with tools), or the model alone"
+    )
+    domain: Word = Field(default="biology", description="field whose prompts are taken: a name, or a folder as ./mine")
+    repeat: Whole = Field(default=1, ge=1, le=20, description="run it so many times, to tell the spread")
 
 
 class ItemOptions(BatchOptions, VerifierOptions):

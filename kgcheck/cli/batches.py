@@ -18,7 +18,7 @@ from kgcheck.cli.options import (
 )
 from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE
-from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, MeasureOptions
+from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, MeasureOptions, SetOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 
@@ -115,9 +115,28 @@ def batch_scv(
     click.get_current_context().exit(EXIT_INCOMPLETE if batch.failed or done.stopped else 0)
 
 
+@batch.command("set")
+@click.argument("file", type=FilePath())
+@workspace_options("store", "profile", "brain", "literature", "reference")
+@options_of(SetOptions)
+@out_folder_option("Folder for results.jsonl; a run that was cut off goes on.")
+def batch_set(workspace: "Workspace", file: Path, options: SetOptions, out: Path) -> None:
+    """Answer the questions of FILE, a set of kgcheck bench questions or a file of HeurekaBench; see bench grade.
+
+    Exit codes: 0 done, 2 usage or configuration, 3 some items ended with an error, or are open because the budget is
+    spent: the same command goes on with them.
+    """
+    from kgcheck.bench.question_runs import run_set
+
+    done = run_set(workspace, file, out, options)
+    note(*done.notes, *filter(None, [done.stopped]))
+    note(f"{done.batch.done} done now, {done.batch.before} before, {done.batch.failed} with an error; results: {out}")
+    click.get_current_context().exit(EXIT_INCOMPLETE if done.batch.failed or done.left else 0)
+
+
 @click.group("bench")
 def bench() -> None:
-    """Make benchmark sets, and measure judges of papers."""
+    """Make benchmark sets, grade answers, and measure judges of papers."""
 
 
 _DEV = click.option(

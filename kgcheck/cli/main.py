@@ -40,7 +40,7 @@ _COMMANDS = {
         "explain": "Show one finding with its evidence, or what is known of an edge.",
         "replay": "Run a check again from its transcript.",
         "batch": "Answer or check many items, with the metrics of the benchmarks.",
-        "bench": "Make benchmark sets, and measure judges of papers.",
+        "bench": "Make benchmark sets, grade answers, and measure judges of papers.",
     },
     "Decide and repair": {
         "findings": "List findings by filters, with what was decided about them.",
@@ -82,7 +82,8 @@ _COMMANDS = {
 
 _MODULES = {
     "audits": ("audit", "rules"),
-    "batches": ("batch", "bench"),
+    "batches": ("batch",),
+    "question_sets": ("bench",),
     "checks": ("check", "explain", "replay", "ask"),
     "decisions": ("findings", "decide", "decisions"),
     "demo": ("demo",),

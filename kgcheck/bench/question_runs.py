@@ -1,0 +1,465 @@
+"""Make sets of questions, run systems over them, grade what they answered, and filter what is too easy.
+
+A run is a folder with one line an item, as every batch has it; a folder of such folders is a system that was run
+several times. Whoever answers never sees the right answer, the insight or its paper.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import mean, median, mode, stdev
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import BaseModel
+
+from kgcheck.bench.answer_judge import (
+    JudgedAnswer,
+    agreement,
+    judge_by_model,
+    judge_by_rules,
+    score_choice,
+)
+from kgcheck.bench.graph_questions import GraphQuestionMaker
+from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
+from kgcheck.bench.kgqa import read_rows
+from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set
+from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
+from kgcheck.bench.truth import Truths
+from kgcheck.context import Context, noting
+from kgcheck.errors import BudgetSpent, InputFormat, UsageError
+from kgcheck.literature.arguments import missing
+from kgcheck.literature.embed import open_model
+from kgcheck.literature.weights import lacking
+from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
+from kgcheck.llm.forms import messages_of
+from kgcheck.options import BatchOptions, SetOptions, Spending
+from kgcheck.questions.answer import Answer, Questions, Status
+from kgcheck.reference.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from kgcheck.llm.client import ChatClient
+
+ALIKE = 0.95
+"""Cosine of two questions from which on they are taken for one."""
+
+EASY = 3.0
+"""Score of an open answer above which a system without the data knew it."""
+
+
+class MadeQuestion(BaseModel):
+    """A question as a model writes it."""
+
+    question: str
+    answer: str = ""
+    options: dict[Literal["A", "B", "C", "D"], str] = {}
+    right: list[Literal["A", "B", "C", "D"]] = []
+
+
+class MadeQuestions(BaseModel):
+    """The form of a model's answer."""
+
+    questions: list[MadeQuestion]
+
+
+class OpenAnswer(BaseModel):
+    """Answer of a model to an open question."""
+
+    answer: str
+
+
+class ChosenOptions(BaseModel):
+    """Answer of a model to a choice."""
+
+    chosen: list[str]
+
+
+def graph_questions(context: Context, count: int, seed: int) -> tuple[list[BenchQuestion], list[str]]:
+    """Make questions from the graph, without a model."""
+    if context.reference is None:
+        raise UsageError("answers are verified by a reference", "name a snapshot with --reference")
+    Snapshot(context.reference, context.schema).close()
+    with noting() as notes, Truths(context.reference) as truths:
+        ask = Questions(context.graph, context.progress, context.name_index()).ask
+        return GraphQuestionMaker(context.graph, truths, ask, seed, context.progress).make(count), notes
+
+
+def insight_questions(
+    context: Context, file: Path, domain: str, spending: Spending, *, outside_tools: bool = False
+) -> tuple[list[BenchQuestion], list[str]]:
+    """Write questions on the signed insights of a file, or on those that were rejected for want of outside tools."""
+    from kgcheck.llm.client import ChatClient
+
+    states: tuple[SignState, ...] = ("outside_tools",) if outside_tools else USABLE
+    insights, spent = read_models(file, Insight), total_meter(context.settings, spending)
+    with noting() as notes, ChatClient(context.settings, notes) as client:
+        made, refused = questions_of_insights(insights, Domain.read(domain), client, spent, states)
+        return made, [*refused, *notes, *spent_note(spent)]
+
+
+def questions_of_insights(
+    insights: Sequence[Insight],
+    domain: Domain,
+    client: "ChatClient",
+    meter: Meter,
+    states: Sequence[SignState] = USABLE,
+) -> tuple[list[BenchQuestion], list[str]]:
+    """Write two open questions and two choices on each insight that a person signed; and why others are left out.
+
+    What a right answer names must stand in the parts that were validated, or in the grounding where all were.
+    """
+    made: list[BenchQuestion] = []
+    refused = [f"{one.id}: not signed as it stands, or rejected" for one in insights if not one.is_usable(states)]
+    for insight in (one for one in insights if one.is_usable(states)):
+        texts = [*insight.parts] if insight.parts != (insight.summary,) else [insight.summary, insight.grounding]
+        content = {"parts": texts, "techniques": list(insight.techniques)}
+        for form in ("open", "choice"):
+            answer, _ = client.answer(messages_of(domain.prompt(form), content), MadeQuestions, meter=meter)
+            for number, one in enumerate(answer.questions[:2], 1):
+                if why := _objection(one, form, texts):
+                    refused.append(f"{insight.id}, {form} {number}: {why}")
+                    continue
+                choice = {"options": one.options, "right": sorted(one.right)}
+                given: dict[str, Any] = {
+                    "id": question_id(insight.id, form, one.question),
+                    "form": form,
+                    "question": one.question,
+                }
+                given |= {"answer": one.answer} if form == "open" else choice
+                made.append(BenchQuestion.model_validate(insight.fields | given))
+    return made, refused
+
+
+def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
+    """The reason why a question of a model does not count."""
+    if form == "open":
+        rights = [made.answer] if made.answer.strip() else []
+    else:
+        rights = [made.options[letter] for letter in made.right if letter in made.options]
+        if len(made.options) < 4 or len({text.casefold() for text in made.options.values()}) < 4:
+            return "it has not four options"
+    if not rights or not made.question.strip():
+        return "it has no right answer"
+    lacks = [words for right in rights for words in missing(right, [*texts, made.question])]
+    return f"the insight does not name: {', '.join(lacks)}" if lacks else ""
+
+
+class SetRun(NamedTuple):
+    """Run of a system over a set."""
+
+    folder: Path
+    batch: Batch
+    left: int
+    notes: tuple[str, ...]
+    stopped: str = ""
+
+
+def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> SetRun:
+    """Answer a set by the graph (`ask`, by rules or by a model with tools) or by a model alone, resumably."""
+    questions, settings = read_set(file), context.settings
+    spent, domain = total_meter(settings, options.total), Domain.read(options.domain)
+    identity: dict[str, Any] = {"task": "set", "file": str(file.resolve()), "by": options.by, "domain": options.domain}
+    identity |= {"brain": context.brain} if options.by == "graph" else {}
+    identity |= {"model": settings.llm_model} if options.by == "model" or context.brain == "llm" else {}
+    stopped, batch = "", Batch(0, 0, 0)
+    with noting() as notes, ExitStack() as opened:
+        work: Callable[[BenchQuestion], dict[str, Any]]
+        if options.by == "graph":
+            ask = opened.enter_context(context.asker(Limits.of(options), notes, papers=False))
+            work = _work_of(lambda question: _from_graph(ask(question.question), question))
+        else:
+            client = _client(context, notes, opened)
+            work = _work_of(lambda question: _from_model(question, domain, client, Limits.of(options), spent))
+        for number in range(1, options.repeat + 1):
+            folder = out / f"run-{number}" if options.repeat > 1 else out
+            keep_options(folder, identity)
+            try:
+                one = run_batch(
+                    ((question.id, question) for question in questions),
+                    work,
+                    folder / "results.jsonl",
+                    workers=options.workers,
+                    progress=context.progress,
+                    description="answering",
+                    total=len(questions),
+                )
+            except BudgetSpent as error:
+                stopped = error.message
+                break
+            batch = Batch(*(a + b for a, b in zip(batch, one, strict=True)))
+        notes += spent_note(spent)
+    return SetRun(out, batch, options.repeat * len(questions) - batch.done - batch.before, tuple(notes), stopped)
+
+
+def _client(context: Context, notes: list[str], opened: ExitStack) -> "ChatClient":
+    from kgcheck.llm.client import ChatClient
+
+    return opened.enter_context(ChatClient(context.settings, notes))
+
+
+def _work_of(answer: Callable[[BenchQuestion], dict[str, Any]]) -> Callable[[BenchQuestion], dict[str, Any]]:
+    def work(question: BenchQuestion) -> dict[str, Any]:
+        return {"form": question.form, "type": question.category} | answer(question)
+
+    return work
+
+
+def _from_graph(answer: Answer, question: BenchQuestion) -> dict[str, Any]:
+    """The answer of `ask` in words, or the options that it found."""
+    found = [(node.ref.id, node.name or "") for node in answer.found]
+    chosen = [
+        letter
+        for letter, text in question.options.items()
+        if any(text in (id_, name) or text.endswith(f"({id_})") for id_, name in found)
+    ]
+    if answer.holds is not None:
+        text = "yes" if answer.holds else "no"
+    else:
+        text = str(answer.count) if answer.count is not None else ", ".join(name or id_ for id_, name in found)
+    if answer.status not in (Status.ANSWERED, Status.NOTHING):
+        text, chosen = "", []
+    return {"answer": text, "chosen": chosen, "because": answer.because, "tokens": answer.tokens, "cost": answer.cost}
+
+
+def _from_model(
+    question: BenchQuestion, domain: Domain, client: "ChatClient", limits: Limits, total: Meter
+) -> dict[str, Any]:
+    meter = Meter(limits, client.prices, total)
+    content = {"question": question.question, "options": question.options, "data": list(question.data.values())}
+    if question.form == "open":
+        written, _ = client.answer(messages_of(domain.prompt("answer_open"), content), OpenAnswer, meter=meter)
+        result: dict[str, Any] = {"answer": written.answer}
+    else:
+        picked, _ = client.answer(messages_of(domain.prompt("answer_choice"), content), ChosenOptions, meter=meter)
+        result = {"chosen": sorted({letter.strip(" ).").upper() for letter in picked.chosen} & question.options.keys())}
+    spent = meter.spent
+    return result | {"tokens": spent.input_tokens + spent.output_tokens, "cost": spent.money, "seconds": spent.seconds}
+
+
+class Graded(NamedTuple):
+    """Scores of a run by a judge, by item: 1 to 5 of open questions, precision and the rest of choices."""
+
+    name: str
+    scores: dict[str, dict[str, Any]]
+    results: dict[str, dict[str, Any]]
+
+    @property
+    def correctness(self) -> dict[str, float]:
+        """Scores of the open questions."""
+        return {id_: float(score["score"]) for id_, score in self.scores.items() if "score" in score}
+
+
+def grade(
+    context: Context,
+    file: Path,
+    systems: Sequence[Path],
+    options: BatchOptions,
+    judge: str = "rules",
+    domain: str = "biology",
+) -> tuple[list[Graded], tuple[str, ...]]:
+    """Grade the runs of systems over a set; what is graded stays beside each run, in scores-JUDGE.jsonl."""
+    questions = {question.id: question for question in read_set(file)}
+    spent, task = total_meter(context.settings), Domain.read(domain).prompt("judge")
+    graded = []
+    with noting() as notes, ExitStack() as opened:
+        client = _client(context, notes, opened) if judge == "llm" else None
+        for run in runs_of(systems):
+            results = {id_: r for id_, r in read_results(run / "results.jsonl").items() if id_ in questions}
+            if not results:
+                raise UsageError(f"{run} holds no answers to the questions of {file}", "name the set that was run")
+
+            def work(id_: str, results: Mapping[str, Any] = results) -> dict[str, Any]:
+                return _scored(questions[id_], results[id_], task, client, Limits.of(options), spent)
+
+            place = run / f"scores-{_slug(client.model if client else judge)}.jsonl"
+            run_batch(
+                ((id_, id_) for id_, r in results.items() if "error" not in r),
+                work,
+                place,
+                workers=options.workers,
+                progress=context.progress,
+                description=f"grading {run.name}",
+                total=len(results),
+            )
+            scores = {id_: s for id_, s in read_results(place).items() if id_ in results and "error" not in s}
+            graded.append(Graded(str(run), scores, results))
+        notes += spent_note(spent)
+    return graded, tuple(notes)
+
+
+def runs_of(systems: Sequence[Path]) -> list[Path]:
+    """Folders of the runs of systems, each run once or several times."""
+    found = []
+    for system in systems:
+        inside = (
+            [system]
+            if (system / "results.jsonl").exists()
+            else sorted(p.parent for p in system.glob("*/results.jsonl"))
+        )
+        if not inside:
+            raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
+        found += inside
+    return found
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
+def _scored(
+    question: BenchQuestion,
+    result: Mapping[str, Any],
+    task: str,
+    client: "ChatClient | None",
+    limits: Limits,
+    total: Meter,
+) -> dict[str, Any]:
+    if question.form == "choice":
+        return {**score_choice(question.right, result.get("chosen") or ())}
+    answer = str(result.get("answer") or "")
+    if not answer.strip():
+        judged = JudgedAnswer(score=1, facts=())
+    elif not question.names and len(question.answer.split()) == 1:
+        # Yes, no, or a number.
+        same = question.answer.casefold() in re.findall(r"\w+", answer.casefold())[:1]
+        judged = JudgedAnswer(score=5 if same else 1, facts=())
+    elif client is None or question.names:
+        judged = judge_by_rules(question.answer, answer, question.question, question.names)
+    else:
+        meter = Meter(limits, client.prices, total)
+        judged = judge_by_model(task, question.question, question.answer, answer, client, meter)
+    return judged.model_dump(mode="json")
+
+
+_MEASURES = ("score", "accuracy", "recall", "precision")
+
+
+def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[dict[str, Any]]:
+    """Rows of a table: a system each, its runs averaged with their spread; also by category where that is wanted."""
+    systems: dict[str, list[Graded]] = defaultdict(list)
+    for one in graded:
+        place = Path(one.name)
+        systems[str(place.parent if re.fullmatch(r"run-\d+", place.name) else place)].append(one)
+    rows = []
+    for system, runs in systems.items():
+        kinds = (
+            sorted({str(r.get("type") or "none") for run in runs for r in run.results.values()}) if by_category else []
+        )
+        for kind in ("all", *kinds):
+            row: dict[str, Any] = {"system": system, "type": kind, "runs": len(runs)}
+            inside = [
+                {i for i, r in run.results.items() if kind in ("all", str(r.get("type") or "none"))} for run in runs
+            ]
+            row["items"] = len(inside[0])
+            row["errors"] = sum("error" in run.results[i] for run, ids in zip(runs, inside, strict=True) for i in ids)
+            for measure in _MEASURES:
+                means = [
+                    mean(values)
+                    for run, ids in zip(runs, inside, strict=True)
+                    if (values := [s[measure] for i, s in run.scores.items() if i in ids and measure in s])
+                ]
+                spread = f" ± {stdev(means):.2f}" if len(means) > 1 else ""
+                row[measure] = f"{mean(means):.2f}{spread}" if means else "not measured"
+            costs = [r["cost"] for run in runs for r in run.results.values() if r.get("cost") is not None]
+            row["tokens"] = sum(r.get("tokens") or 0 for run in runs for r in run.results.values())
+            row["cost"] = round(sum(costs), 4) if costs else None
+            rows.append(row)
+    return rows
+
+
+BANDS = (("high", 4.0), ("middle", 2.5), ("low", 0.0))
+"""Bands of the first system's score, each from its least score on."""
+
+
+def band_rows(first: Graded, other: Graded) -> list[dict[str, Any]]:
+    """Compare a system with another one, such as itself without a part, in bands of its score."""
+    before, after = first.correctness, other.correctness
+    bands: dict[str, list[str]] = {name: [] for name, _ in BANDS}
+    for id_ in sorted(before.keys() & after.keys()):
+        bands[next(name for name, least in BANDS if before[id_] >= least)].append(id_)
+    return [
+        {
+            "band": name,
+            "items": len(ids),
+            "first": round(mean(before[i] for i in ids), 2) if ids else None,
+            "other": round(mean(after[i] for i in ids), 2) if ids else None,
+            "better": sum(after[i] > before[i] for i in ids),
+            "worse": sum(after[i] < before[i] for i in ids),
+        }
+        for name, ids in bands.items()
+    ]
+
+
+def filter_set(
+    questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str]
+) -> tuple[list[BenchQuestion], list[str]]:
+    """Leave out what every system without the data knew, and what is asked twice; and say why."""
+    if len(closed_book) == 1:
+        raise UsageError("the filter wants two systems without the data", "name two runs with --closed-book, or none")
+    removed = {}
+    for question in questions:
+        scores = [run.scores[question.id] for run in closed_book if question.id in run.scores]
+        if closed_book and len(scores) == len(closed_book) and all(_is_known(score) for score in scores):
+            removed[question.id] = "answered without the data"
+    for run in closed_book:
+        right = [score["accuracy"] for score in run.scores.values() if "accuracy" in score]
+        notes.append(
+            f"{run.name}: {mean(right):.1%} of {len(right)} choices right without the data" if right else run.name
+        )
+    if why := lacking():
+        notes.append(f"duplicates were not looked for: {why.message}")
+    else:
+        removed |= {b: f"asks what {a} asks" for a, b in _doubles([q for q in questions if q.id not in removed])}
+    return [q for q in questions if q.id not in removed], [f"{id_}: {why}" for id_, why in removed.items()]
+
+
+def _is_known(score: Mapping[str, Any]) -> bool:
+    return bool(score["accuracy"] == 1) if "accuracy" in score else float(score["score"]) > EASY
+
+
+def _doubles(questions: Sequence[BenchQuestion]) -> Iterator[tuple[str, str]]:
+    """Pairs of questions of one form that are alike by their vectors, with the same answer and about the same nodes."""
+    if not questions:
+        return
+    vectors = open_model(many=True).encode([q.question for q in questions])
+    gone: set[str] = set()
+    for i, one in enumerate(questions):
+        for j in range(i + 1, len(questions)):
+            other = questions[j]
+            same = one.form == other.form and {*one.entities} == {*other.entities} and one.category == other.category
+            if same and not {one.id, other.id} & gone and float(vectors[i] @ vectors[j]) >= ALIKE:
+                gone.add(other.id)
+                yield one.id, other.id
+
+
+def read_scores(path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Scores of a judge by item, and their medians where people gave several: one number, or ``scores`` by person."""
+    modes, medians = {}, {}
+    for row in read_rows(path):
+        given = row.get("scores", row.get("score"))
+        values = [*given.values()] if isinstance(given, dict) else given if isinstance(given, list) else [given]
+        if "accuracy" in row or "error" in row:
+            continue
+        if "id" not in row or not values or not all(isinstance(v, int | float) and 1 <= v <= 5 for v in values):
+            raise InputFormat(f"{path}: each line is an id with a score of 1 to 5, or scores", "see docs/benchmarks.md")
+        modes[str(row["id"])], medians[str(row["id"])] = float(mode(sorted(values))), float(median(values))
+    return modes, medians
+
+
+def agreement_rows(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """Compare each judge with the first: Spearman, kappa weighted by squares, share within one point, mean."""
+    read = [(path, *read_scores(path)) for path in files]
+    first, modes, _ = read[0]
+    rows = []
+    for path, other_modes, other_medians in read[1:]:
+        several = other_modes != other_medians
+        for name, scores in [("mode", other_modes), *([("median", other_medians)] if several else [])]:
+            ids = sorted(modes.keys() & scores.keys())
+            compared = agreement([modes[i] for i in ids], [scores[i] for i in ids])
+            row: dict[str, Any] = {"judge": str(path), "against": str(first), "by": name if several else "score"}
+            row |= compared
+            if ids and len(Counter(scores[i] for i in ids)) == 1:
+                row["spearman"] = "none: every score is the same"
+            rows.append(row | {"mean": round(mean(scores.values()), 2) if scores else None})
+    return rows

@@ -1,0 +1,175 @@
+"""Sets of questions with right answers: JSON lines, HeurekaBench's own files, and the split into dev and test.
+
+An item is what is asked, the right answer, and the data with which it can be found: files, or a graph and a snapshot.
+"""
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import Field, ValidationError, model_validator
+
+from kgcheck.bench.kgqa import read_rows
+from kgcheck.bench.make import dev_and_test
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import parse_json, read_whole
+from kgcheck.model import Value
+from kgcheck.outputs import write_text
+from kgcheck.visible import as_json
+
+V = TypeVar("V", bound=Value)
+
+Form = Literal["open", "choice"]
+LETTERS = "ABCDEFGH"
+
+
+class BenchQuestion(Value):
+    """A question with its right answer."""
+
+    id: str
+    form: Form
+    question: str = Field(min_length=1)
+    answer: str = Field(default="", description="right answer to an open question")
+    names: tuple[str, ...] = Field(default=(), description="things that the right answer names, each one fact")
+    options: dict[str, str] = Field(default={}, description="by letter; of a choice")
+    right: tuple[str, ...] = Field(default=(), description="letters of the right options")
+    category: str = ""
+    hops: int = 0
+    entities: tuple[str, ...] = Field(default=(), description="ids of what the question names")
+    data: dict[str, str] = Field(default={}, description="what the answer can be found with, and what each is")
+    paper: str = ""
+    insight: str = Field(default="", description="name of the insight in its paper")
+    summary: str = ""
+    techniques: str = ""
+    grounding: str = Field(default="", description="words of the paper, or the edges, that bear the answer")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.form == "open" and not (self.answer.strip() or self.names):
+            raise ValueError("an open question has no answer")
+        if self.form == "choice" and not (self.right and set(self.right) <= self.options.keys()):
+            raise ValueError("the right options are not among the options")
+        return self
+
+    @property
+    def words(self) -> str:
+        """The question with its options."""
+        return "\n".join([self.question, *(f"{letter}) {text}" for letter, text in self.options.items())])
+
+
+def question_id(*parts: object) -> str:
+    """Name a question by a hash of what makes it."""
+    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+def read_set(path: Path) -> list[BenchQuestion]:
+    """Read a set: JSON lines, or a file of HeurekaBench."""
+    if read_whole(path).lstrip().startswith("{\n") or path.suffix == ".json":
+        found = parse_json(read_whole(path))
+        if isinstance(found, dict):
+            return [*_heureka(found, path)]
+    questions = read_models(path, BenchQuestion)
+    if len({question.id for question in questions}) < len(questions):
+        raise InputFormat(f"{path} has two questions of one id", "give each question an id of its own")
+    return questions
+
+
+def read_models(path: Path, kind: type[V]) -> list[V]:
+    """Read JSON lines of one form."""
+    try:
+        return [kind.model_validate(row) for row in read_rows(path)]
+    except ValidationError as error:
+        why = f"{path} holds what is no {kind.__name__}: {error.errors()[0]['msg']}"
+        raise InputFormat(why, "see docs/benchmarks.md") from error
+
+
+def write_models(path: Path, models: Iterable[Value]) -> None:
+    """Write JSON lines."""
+    write_text(path, "".join(f"{as_json(one.model_dump(exclude_defaults=True))}\n" for one in models))
+
+
+_BLOCK = re.compile(
+    r"\*\*Question(\d*):\*\*\s*(.*?)\s*\*\*Answer\d*:\*\*\s*(.*?)\s*(?=\*\*Question\d*:\*\*|\Z)", re.DOTALL
+)
+_OPTION = re.compile(r"^\s*([A-H])[).]\s*(.*?)\s*$", re.MULTILINE)
+_QUESTION_KEYS: dict[Form, str] = {"open": "oe_question", "choice": "mcq_question"}
+
+
+def _heureka(papers: Mapping[str, Any], path: Path) -> Iterable[BenchQuestion]:
+    """Read the questions of a file of HeurekaBench: by paper, by insight."""
+    for paper, insights in papers.items():
+        for name, insight in insights.items() if isinstance(insights, dict) else ():
+            form = next((f for f, key in _QUESTION_KEYS.items() if isinstance(insight, dict) and key in insight), None)
+            blocks = _BLOCK.findall(insight[_QUESTION_KEYS[form]]) if form else []
+            if form is None or not blocks:
+                why = f"{path}, {paper}, {name}: no question with an answer"
+                raise InputFormat(why, "each insight has oe_question or mcq_question")
+            for number, question, answer in blocks:
+                yield _heureka_question(form, (paper, name, number), question, answer, insight, path)
+
+
+def _heureka_question(
+    form: Form, place: tuple[str, str, str], question: str, answer: str, insight: Mapping[str, Any], path: Path
+) -> BenchQuestion:
+    paper, name, number = place
+    options = {letter: text for letter, text in _OPTION.findall(question)} if form == "choice" else {}
+    given: dict[str, Any] = {"answer": answer}
+    if form == "choice":
+        question = question[: next(_OPTION.finditer(question)).start()].strip() if options else question
+        given = {"options": options, "right": tuple(sorted(set(re.findall(r"\b[A-H]\b", answer))))}
+    try:
+        return BenchQuestion(
+            id=f"{paper}/{name}/{form}/{number or 1}",
+            form=form,
+            question=question,
+            paper=paper,
+            insight=name,
+            summary=insight.get("summary", ""),
+            techniques=insight.get("how", ""),
+            grounding=insight.get("relevant", ""),
+            data=insight.get("data") or {},
+            **given,
+        )
+    except ValidationError as error:
+        why = f"{path}, {paper}, {name}, question {number}: {error.errors()[0]['msg']}"
+        raise InputFormat(why, "each question has an answer, each choice its options") from error
+
+
+def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path]:
+    """Write a set as HeurekaBench has it: oeq.json and mcq.json, by paper and insight."""
+    written = []
+    for form, file in (("open", "oeq.json"), ("choice", "mcq.json")):
+        papers: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+        for question in (q for q in questions if q.form == form):
+            name = question.insight or question.id
+            insight = papers[question.paper or question.category or "graph"].setdefault(
+                name,
+                {
+                    "summary": question.summary,
+                    "how": question.techniques,
+                    "relevant": question.grounding,
+                    "data": question.data,
+                },
+            )
+            before = insight.get(_QUESTION_KEYS[question.form], "")
+            number = question.id.rpartition("/")[2]
+            number = number if number.isdigit() else str(len(_BLOCK.findall(before)) + 1)
+            answer = ",".join(question.right) or question.answer or ", ".join(question.names)
+            block = f"**Question{number}:** {question.words}\n\n**Answer{number}:** {answer}"
+            insight[_QUESTION_KEYS[question.form]] = f"{before}\n\n{block}".strip()
+        if papers:
+            written.append(folder / file)
+            write_text(written[-1], json.dumps(papers, ensure_ascii=False, indent=1) + "\n")
+    return written
+
+
+def split_set(questions: Sequence[BenchQuestion], seed: int = 0) -> tuple[list[BenchQuestion], list[BenchQuestion]]:
+    """Split a set into dev and test, about 1 to 10: nothing that a question asks about is in both.
+
+    Questions of one paper stay together, too.
+    """
+    return dev_and_test(questions, lambda q: [*q.entities, *([f"paper {q.paper}"] if q.paper else ())], seed=seed)

@@ -1,0 +1,245 @@
+"""``kgcheck bench insights, sign, questions, filter, grade, agree, export``: from papers and graphs to grades."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kgcheck.cli.batches import bench
+from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
+from kgcheck.cli.output import note, result, show
+from kgcheck.errors import EXIT_INCOMPLETE, UsageError
+from kgcheck.options import BatchOptions, TotalSpending
+from kgcheck.plurals import how_many
+
+if TYPE_CHECKING:
+    from kgcheck.workspace import Workspace
+
+_DOMAIN = click.option(
+    "--domain",
+    default="biology",
+    show_default=True,
+    help="Field whose words, examples and prompts are taken: a name, or a folder as ./mine.",
+)
+_OUT = click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
+_STATES = ("validated", "in_part", "adjusted", "rejected", "outside_tools")
+
+
+@bench.command("insights")
+@click.argument("papers", type=FilePath(dir_okay=False), nargs=-1, required=True)
+@workspace_options("brain")
+@options_of(TotalSpending)
+@_DOMAIN
+@click.option("--against", type=FilePath(dir_okay=False), help="Findings of experts, a line each, to compare with.")
+@_OUT
+def bench_insights(
+    workspace: "Workspace",
+    options: TotalSpending,
+    papers: tuple[Path, ...],
+    domain: str,
+    against: Path | None,
+    out: Path,
+) -> None:
+    """Extract the insights of PAPERS: summary, techniques, and words of the paper that bear it.
+
+    What a paper does not have word for word is thrown away, as is what is generic or has no result.
+    """
+    from kgcheck.bench.insights import Domain, extract, papers_in, relation_rows
+    from kgcheck.bench.question_sets import write_models
+    from kgcheck.llm.budget import spent_note, total_meter
+    from kgcheck.report.tables import rows_table
+
+    refused: list[str] = []
+    spent, notes = total_meter(workspace.settings, options.total), list[str]()
+    with ExitStack() as opened:
+        client = None
+        if workspace.brain == "llm":
+            from kgcheck.llm.client import ChatClient
+
+            client = opened.enter_context(ChatClient(workspace.settings, notes))
+        made = extract(papers_in(papers, refused), Domain.read(domain), refused, client, spent)
+    write_models(out, made)
+    note(*refused, *notes, *spent_note(spent))
+    if against and (rows := relation_rows(made, against)):
+        show("table", rows, rows_table(rows, tuple(rows[0])))
+    note(f"{how_many(len(made), 'insight')}: {out}; {len(refused)} refused; kgcheck bench sign is next")
+
+
+@bench.command("sign")
+@click.argument("file", type=FilePath())
+@click.argument("insight", required=False)
+@click.option("--as", "state", type=click.Choice(_STATES), help="What the person says of it.")
+@click.option("--by", help="Who says so.")
+@click.option("--reason", default="", help="Why it is rejected, or wants tools from outside.")
+@click.option("--part", "parts", multiple=True, help="A part that is validated, where not all is; may be repeated.")
+@click.option("--summary", default="", help="The summary as adjusted.")
+def bench_sign(
+    file: Path,
+    insight: str | None,
+    state: str | None,
+    by: str | None,
+    reason: str,
+    parts: tuple[str, ...],
+    summary: str,
+) -> None:
+    """Sign one INSIGHT of FILE, or without one show those that are not signed as they stand."""
+    from kgcheck.bench.insights import Insight, sign
+    from kgcheck.bench.question_sets import read_models, write_models
+
+    insights = read_models(file, Insight)
+    if insight is None:
+        left = [one for one in insights if not one.is_signed]
+        for one in left:
+            for line in (f"{one.id}  {one.paper}", f"  {one.summary}", f"  grounding: {one.grounding}"):
+                result(line)
+        note(f"{how_many(len(left), 'insight')} of {len(insights)} to sign")
+        return
+    if state is None or not by:
+        raise UsageError("a signature says what, and by whom", "add --as and --by")
+    write_models(file, sign(insights, insight, state, by, reason=reason, parts=parts, summary=summary))  # type: ignore[arg-type]
+    note(f"{insight}: {state}")
+
+
+@bench.command("questions")
+@click.argument("insights", type=FilePath(), required=False)
+@workspace_options("store", "profile", "reference")
+@options_of(TotalSpending)
+@_DOMAIN
+@click.option("--count", type=click.IntRange(min=1), default=200, show_default=True, help="Questions from the graph.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
+@click.option("--outside-tools", is_flag=True, help="Ask about the insights that were rejected for want of such.")
+@click.option("--split", is_flag=True, help="Write dev and test, about 1 to 10, no node or paper in both.")
+@_OUT
+def bench_questions(
+    workspace: "Workspace",
+    options: TotalSpending,
+    insights: Path | None,
+    domain: str,
+    count: int,
+    seed: int,
+    outside_tools: bool,
+    split: bool,
+    out: Path,
+) -> None:
+    """Make questions: on signed INSIGHTS by a model, or from the graph, where a reference bears the whole answer."""
+    from kgcheck.bench.question_runs import graph_questions, insight_questions
+    from kgcheck.bench.question_sets import split_set, write_models
+
+    if insights:
+        made, notes = insight_questions(workspace, insights, domain, options.total, outside_tools=outside_tools)
+    else:
+        made, notes = graph_questions(workspace, count, seed)
+    note(*notes)
+    sets = {out: made}
+    if split:
+        sets = dict(
+            zip(
+                (out.with_stem(f"{out.stem}_dev"), out.with_stem(f"{out.stem}_test")),
+                split_set(made, seed),
+                strict=True,
+            )
+        )
+    for path, questions in sets.items():
+        write_models(path, questions)
+        note(f"{how_many(len(questions), 'question')}: {path}")
+
+
+@bench.command("grade")
+@click.argument("file", type=FilePath())
+@click.argument("runs", type=FilePath(file_okay=False), nargs=-1, required=True)
+@workspace_options()
+@options_of(BatchOptions)
+@_DOMAIN
+@click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
+@click.option("--categories", is_flag=True, help="Rows by category, too.")
+@click.option("--bands", is_flag=True, help="Compare the first run with each other one, in bands of its score.")
+@table_or_json_option()
+def bench_grade(
+    workspace: "Workspace",
+    options: BatchOptions,
+    file: Path,
+    runs: tuple[Path, ...],
+    domain: str,
+    judge: str,
+    categories: bool,
+    bands: bool,
+    format_: str,
+) -> None:
+    """Grade RUNS of kgcheck batch set over FILE: open answers 1 to 5 by atomic facts, choices by what was chosen."""
+    from kgcheck.bench.question_runs import band_rows, grade, score_rows
+    from kgcheck.report.tables import rows_table
+
+    graded, notes = grade(workspace, file, runs, options, judge, domain)
+    note(*notes)
+    rows: list[dict[str, Any]] = (
+        [row for other in graded[1:] for row in band_rows(graded[0], other)]
+        if bands
+        else score_rows(graded, by_category=categories)
+    )
+    if not rows:
+        raise UsageError("one run alone has nothing to be compared with", "name another one, or leave --bands out")
+    show(format_, rows, rows_table(rows, tuple(rows[0])))
+    if any(len(one.scores) < len(one.results) for one in graded):
+        note("some answers ended with an error and have no score; the same commands go on with them")
+        click.get_current_context().exit(EXIT_INCOMPLETE)
+
+
+@bench.command("filter")
+@click.argument("file", type=FilePath())
+@workspace_options()
+@options_of(BatchOptions)
+@_DOMAIN
+@click.option(
+    "--closed-book", "runs", multiple=True, type=FilePath(file_okay=False), help="Run of a model without the data."
+)
+@click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
+@_OUT
+def bench_filter(
+    workspace: "Workspace",
+    options: BatchOptions,
+    file: Path,
+    domain: str,
+    runs: tuple[Path, ...],
+    judge: str,
+    out: Path,
+) -> None:
+    """Leave out of FILE what all --closed-book runs knew without the data, and questions that ask the same."""
+    from kgcheck.bench.question_runs import filter_set, grade
+    from kgcheck.bench.question_sets import read_set, write_models
+
+    graded, graded_notes = grade(workspace, file, runs, options, judge, domain) if runs else ([], ())
+    notes = [*graded_notes]
+    left, removed = filter_set(read_set(file), graded, notes)
+    if not runs:
+        notes.append("closed book: not run; name two runs of kgcheck batch set --by model with --closed-book")
+    write_models(out, left)
+    note(*removed, *notes, f"{how_many(len(left), 'question')} left, {len(removed)} removed: {out}")
+
+
+@bench.command("agree")
+@click.argument("scores", type=FilePath(dir_okay=False), nargs=-1, required=True)
+@table_or_json_option()
+def bench_agree(scores: tuple[Path, ...], format_: str) -> None:
+    """Compare judges, or people, with the first of SCORES: files of kgcheck bench grade, or of id and score 1 to 5.
+
+    A line of people's has scores instead of score, a list or by person: their mode and median are compared.
+    """
+    from kgcheck.bench.question_runs import agreement_rows
+    from kgcheck.report.tables import rows_table
+
+    rows = agreement_rows(scores)
+    if not rows:
+        raise UsageError("one judge alone agrees with nobody", "name two files of scores or more")
+    show(format_, rows, rows_table(rows, tuple(rows[0])))
+
+
+@bench.command("export")
+@click.argument("file", type=FilePath())
+@click.argument("folder", type=FilePath(file_okay=False))
+def bench_export(file: Path, folder: Path) -> None:
+    """Write the set FILE to FOLDER as HeurekaBench has it: oeq.json and mcq.json."""
+    from kgcheck.bench.question_sets import read_set, write_heureka
+
+    for path in write_heureka(folder, read_set(file)):
+        result(path)
