@@ -329,9 +329,6 @@ class PapersGiven(Given):
     """Papers, the best first."""
 
     papers: tuple[PaperLine, ...]
-    also: Annotated[tuple[Quoted, ...], AnswerField("graph", items=50)] = Field(
-        default=(), description="further names that were looked for"
-    )
     notes: Notes = ()
 
 
