@@ -294,6 +294,9 @@ class MeasureOptions(ItemOptions, TotalSpending):
     """Options of measuring judges on labelled evidence."""
 
 
+Strict = Annotated[StrictBool, Field(description="papers count only if their quotes name all that the claim does")]
+
+
 class ClaimOptions(BatchOptions, TotalSpending):
     """Options of a batch of claims to verify."""
 
@@ -303,6 +306,7 @@ class ClaimOptions(BatchOptions, TotalSpending):
         description="what is read for a claim: what a search finds, the documents that it names, or the passages given"
         " with it",
     )
+    strict: Strict = False
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")
 
@@ -313,6 +317,7 @@ class VerifyOptions(Spending):
     documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
     verifier: VerifierName = "trained"
+    strict: Strict = False
     inference: Path | None = Field(
         default=None,
         description="folder of a model of inference that helps trained; unless set, that of KGCHECK_INFERENCE",

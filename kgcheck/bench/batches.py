@@ -172,13 +172,14 @@ def verify_claims(
                 **(_model(settings) if wanted.verifier == "llm" else {"model": None}),
                 "scope": wanted.scope,
                 "top": wanted.top,
+                "strict": wanted.strict,
                 "index": index.manifest.folder if index else None,
             }
             keep_options(out, kept)
             try:
                 batch = run_batch(
                     ((item.id, item) for item in items),
-                    ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top),
+                    ClaimWork(index, reader, cast("Scope", wanted.scope), wanted.top, strict=wanted.strict),
                     out / "results.jsonl",
                     workers=wanted.workers,
                     progress=context.progress,

@@ -228,11 +228,13 @@ def _texts(value: Any) -> list[str]:
 class ClaimWork:
     """Verifies items: a function for the batch runner."""
 
-    def __init__(self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int) -> None:
+    def __init__(
+        self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int, *, strict: bool = False
+    ) -> None:
         self._index = index
         self._verifier = verifier
         self._scope = scope
-        self._top = top
+        self._top, self._strict = top, strict
 
     def __call__(self, item: ClaimItem) -> dict[str, Any]:
         """The result of an item."""
@@ -250,7 +252,7 @@ class ClaimWork:
             hits = self._index.search(item.claim, limit=RANKED)
             ranked = [hit.document.id for hit in hits]
             read = [hit.document for hit in hits[: self._top]]
-        judged = verify(item.claim, read, self._verifier)
+        judged = verify(item.claim, read, self._verifier, strict=self._strict)
         return {**_result(item, judged), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
 
     def _given(self, item: ClaimItem) -> list[Document]:
