@@ -1,8 +1,8 @@
-"""What the gate of named things costs and gains: ``python -m benchmarks.gate``.
+"""What the gate of quotes costs and gains, as it is by default and strict: ``python -m benchmarks.gate``.
 
-SciFact and PubMedQA in cross-validation by claim, as benchmarks.train_verifier does it, with words alone; COVID-Fact,
-whose altered claims have one word exchanged; and our own exchanges. Before and after the gate. Needs scikit-learn and
-../shared/data; no embeddings.
+SciFact and PubMedQA in cross-validation by claim, as benchmarks.train_verifier does it, with words alone, and with
+vectors where that is wanted; COVID-Fact, whose altered claims have one word exchanged; and our own exchanges and
+attacks. Needs scikit-learn and ../shared/data.
 """
 
 import argparse
@@ -15,13 +15,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import train_verifier as training
+from benchmarks.claim_attacks import attacks, made
+from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import claim_features, rows_of
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.quote_relevance import objection, opposes
+from kgcheck.literature.quote_relevance import objection, opposes, refutes
 from kgcheck.literature.trained_verifier import Head, TrainedVerifier, quoted
-from kgcheck.literature.verify import verify
+from kgcheck.literature.verify import Opinion, verify
 from kgcheck.model import Stance
 from kgcheck.profile.corpus_files import corpus_recipe
 
@@ -33,43 +35,48 @@ def main() -> None:
     """Measure and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--vectors", action="store_true", help="also with vectors")
     asked = parser.parse_args()
-    sys.stdout.write(
-        "| set | | accuracy | macro F1 | support precision | supports found | silent |\n|---|---|---|---|---|---|---|\n"
-    )
+    columns = "accuracy | macro F1 | support precision | supports found | silent | contradictions right"
+    sys.stdout.write(f"| set | gate | {columns} |\n|---|---|---|---|---|---|---|---|\n")
     statements = training._scifact(asked.data)
     questions = training._pubmedqa(asked.data)
     heads: dict[Head, list[training._Raw]] = {"statement": statements, "question": questions}
     for head, raw in heads.items():
-        _cross(head, [training._example(r, None) for r in raw])
+        for embedder in (None, SentenceModel()) if asked.vectors else (None,):
+            _cross(head, raw, embedder)
     _covid(asked.data)
-    _exchanges()
+    _traps()
     _corpus_scope(asked.data, statements)
 
 
-def _cross(head: Head, examples: list[training.Example]) -> None:
-    """Predictions of each claim by models that did not see it; the gate over their quotes."""
-    true, before, after = [], [], []
-    statement = None if head == "statement" else _statement_head()
+def _cross(head: Head, raw: list[training._Raw], embedder: SentenceModel | None) -> None:
+    """Predictions of each claim by models that did not see it, and what each gate leaves of them by their quotes."""
+    similar = training._similar(raw, embedder) if embedder else [None] * len(raw)
+    examples = [training._example(r, near) for r, near in zip(raw, similar, strict=True)]
+    true: list[int] = []
+    told: dict[str, list[int]] = {"none": [], "default": [], "strict": []}
+    shipped = TrainedVerifier()._weights
+    statement = (shipped.vectors if embedder else shipped.words)["statement"]
     for train, test in training._folds(examples, 0, 1.0):
-        weights = training.fit([examples[i] for i in train], head, vectors=False)
+        weights = training.fit([examples[i] for i in train], head, vectors=embedder is not None)
         for e in (examples[i] for i in test):
             assert e.document is not None  # noqa: S101
             odds = weights.fit(e.seen)
             row = rows_of(claim_features(e.seen, odds), weights.stance.names)
             said = int(weights.chances(row)[0].argmax())
-            places = quoted(e.claim, e.document, e.seen, (odds + (statement or weights).fit(e.seen)) / 2)
+            other = weights if head == "statement" else statement
+            places = quoted(e.claim, e.document, e.seen, (odds + other.fit(e.seen)) / 2)
             quotes = [e.document.passages[i] for i in places]
+            said = 1 if said == 0 and refutes(e.claim, quotes, e.document.abstract) else said
             against = said < 2 and opposes(e.claim, quotes) == (-1, 1)[said]
             true.append(e.label)
-            before.append(said)
-            after.append(2 if against or objection(e.claim, quotes, e.document.abstract) else said)
-    for name, told in (("before", before), ("after", after)):
-        _row(head, name, np.array(true), np.array(told))
-
-
-def _statement_head() -> "training.HeadWeights":
-    return TrainedVerifier()._weights.words["statement"]
+            told["none"].append(said)
+            for name in ("default", "strict"):
+                why = objection(e.claim, quotes, e.document.abstract, strict=name == "strict")
+                told[name].append(2 if against or why else said)
+    for name, column in told.items():
+        _row(f"{head}, {'vectors' if embedder else 'words'}", name, np.array(true), np.array(column))
 
 
 def _row(name: str, when: str, true: training.Labels, said: training.Labels) -> None:
@@ -83,7 +90,8 @@ def _row(name: str, when: str, true: training.Labels, said: training.Labels) -> 
         recall,
         float((said == 2).mean()),
     )
-    sys.stdout.write(f"| {name} ({len(true)}) | {when} | {' | '.join(f'{c:.3f}' for c in cells)} |\n")
+    against = f"{table[1, 1]} of {table[:, 1].sum()}"
+    sys.stdout.write(f"| {name} ({len(true)}) | {when} | {' | '.join(f'{c:.3f}' for c in cells)} | {against} |\n")
 
 
 def _covid(data: Path) -> None:
@@ -96,9 +104,7 @@ def _covid(data: Path) -> None:
             continue
         paper = Document(ids=("x",), abstract=text)
         told[row["label"], "all"] += 1
-        (before,) = verifier.judge(row["claim"], [paper])
-        (after,) = verify(row["claim"], [paper], verifier).opinions
-        for when, opinion in (("before", before), ("after", after)):
+        for when, opinion in _gates(row["claim"], paper, verifier).items():
             supports = opinion.stance is Stance.SUPPORTS
             told[row["label"], f"supported {when}"] += supports
             told[row["label"], f"at {SURE} and more {when}"] += supports and opinion.probability >= SURE
@@ -148,19 +154,32 @@ def _error(p: training.Labels, right: training.Labels) -> float:
     return float(sum((bins == b).mean() * abs(p[bins == b].mean() - right[bins == b].mean()) for b in set(bins)))
 
 
-def _exchanges() -> None:
+def _gates(claim: str, paper: Document, verifier: TrainedVerifier) -> dict[str, Opinion]:
+    """The opinion on a paper without a gate and with each."""
+    (none,) = verifier.judge(claim, [paper])
+    strict = {name: verify(claim, [paper], verifier, strict=name == "strict") for name in ("default", "strict")}
+    return {"none": none, **{name: judged.opinions[0] for name, judged in strict.items()}}
+
+
+def _traps() -> None:
+    """Claims of our own with one thing exchanged, or that a note says nothing of: how many it takes as support."""
     verifier = TrainedVerifier()
     told: Counter[tuple[str, str]] = Counter()
-    for row in tomllib.loads(EXCHANGES.read_text(encoding="utf-8"))["exchange"]:
-        paper = Document(ids=("x",), abstract=row["text"])
-        for which in ("claim", "altered"):
-            (before,) = verifier.judge(row[which], [paper])
-            (after,) = verify(row[which], [paper], verifier).opinions
-            told[row["set"], f"{which} all"] += 1
-            told[row["set"], f"{which} supported before"] += before.stance is Stance.SUPPORTS
-            told[row["set"], f"{which} supported after"] += after.stance is Stance.SUPPORTS
-    for name in ("tuning", "held"):
-        sys.stdout.write(f"exchanges, {name}: {', '.join(f'{w} {n}' for (s, w), n in told.items() if s == name)}\n")
+    rows = tomllib.loads(EXCHANGES.read_text(encoding="utf-8"))["exchange"]
+    claims = [(f"exchanges, {r['set']}", r["altered"], r["text"]) for r in rows]
+    claims += [("true ones", r["claim"], r["text"]) for r in rows]
+    for a in (*attacks(), *made(12)):
+        if a.expected is Stance.SILENT:
+            claims.append((f"attacks, {a.group}", a.claim, a.text))
+        elif a.expected is Stance.SUPPORTS:
+            claims.append(("true ones", a.claim, a.text))
+    for name, claim, text in claims:
+        told[name, "all"] += 1
+        for when, opinion in _gates(claim, Document(ids=("x",), abstract=text), verifier).items():
+            told[name, when] += opinion.stance is Stance.SUPPORTS
+    for name in sorted({name for name, _ in told}):
+        counts = ", ".join(f"{when} {told[name, when]}" for when in ("none", "default", "strict"))
+        sys.stdout.write(f"{name}, supported of {told[name, 'all']}: {counts}\n")
 
 
 if __name__ == "__main__":

@@ -248,6 +248,7 @@ def verify_claims(
             "verifier": reader.name,
             **(_model(settings) if verifier == "llm" else {"model": None}),
             "top": RANKED if published else wanted.top,
+            "strict": wanted.strict,
             "index": index.manifest.folder if index else None,
             **_protocol(wanted),
         }
@@ -256,7 +257,7 @@ def verify_claims(
         def run(name: str, folder: Path) -> ClaimsResult:
             keep_options(folder, described := kept | {"scope": name})
             scope = cast("Scope", SCOPE_NAMES.get(name, name))
-            work = ClaimWork(index, reader, scope, wanted.top, within)
+            work = ClaimWork(index, reader, scope, wanted.top, within, strict=wanted.strict)
             if client:
                 work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
             batch, results, stopped = done_items(context, folder, items, work, wanted.workers, "verifying claims")

@@ -229,12 +229,19 @@ class ClaimWork:
     """Verifies items: a function for the batch runner. ``within``: the documents that a partial scope searches in."""
 
     def __init__(
-        self, index: LiteratureIndex | None, verifier: Verifier, scope: Scope, top: int, within: Sequence[str] = ()
+        self,
+        index: LiteratureIndex | None,
+        verifier: Verifier,
+        scope: Scope,
+        top: int,
+        within: Sequence[str] = (),
+        *,
+        strict: bool = False,
     ) -> None:
         self._index = index
         self._verifier = verifier
         self._scope = scope
-        self._top = top
+        self._top, self._strict = top, strict
         self._within = within
 
     def __call__(self, item: ClaimItem) -> dict[str, Any]:
@@ -244,7 +251,7 @@ class ClaimWork:
         return {**self._judged(item, read), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
 
     def _judged(self, item: ClaimItem, read: Sequence[Document]) -> dict[str, Any]:
-        return _result(item, verify(item.claim, read, self._verifier))
+        return _result(item, verify(item.claim, read, self._verifier, strict=self._strict))
 
     def _read(self, item: ClaimItem) -> tuple[Sequence[Document], list[str] | None]:
         """The documents to read, and all that a search ranked, where there was one."""

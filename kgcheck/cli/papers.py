@@ -10,7 +10,6 @@ from kgcheck.choices import PAPER_SOURCES, SECTIONS
 from kgcheck.cli.options import FilePath, index_option, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import json_result, note, result, show, show_rows
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UnknownName, UsageError
-from kgcheck.inputs import read_whole
 from kgcheck.model import Stance
 from kgcheck.options import VerifyOptions
 from kgcheck.plurals import how_many
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.gather import SourceName
     from kgcheck.literature.graph_papers import GraphPaperSource
     from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.paper_search import PaperHit, PassageHit
+    from kgcheck.literature.paper_search import PaperHit
     from kgcheck.workspace import Workspace
 
 
@@ -310,14 +309,9 @@ def _summary(literature: Path, manifest: "Manifest") -> str:
 
 @click.command("search")
 @click.argument("query")
-@workspace_options("store", "reference", "profile", progress=False, literature=index_option())
+@workspace_options(progress=False, literature=index_option())
 @click.option("--limit", type=click.IntRange(1, 200), default=10, show_default=True, help="Most documents.")
 @click.option("--document", "documents", multiple=True, help="Search only in this document, by id; may be repeated.")
-@click.option(
-    "--passages",
-    type=FilePath(dir_okay=False),
-    help="Search in the lines of this file and not in the index.",
-)
 @click.option(
     "--section",
     "sections",
@@ -325,35 +319,23 @@ def _summary(literature: Path, manifest: "Manifest") -> str:
     type=click.Choice(SECTIONS),
     help="Search only in sections of this kind; may be repeated.",
 )
-@click.option("--expand", is_flag=True, help="Also look for the synonyms that the graph and the snapshot know.")
 @table_or_json_option()
-def search(workspace: "Workspace", query: str, passages: Path | None, format_: str, **wanted: Any) -> None:
-    """Search for QUERY: in the whole index, in given documents, or in given passages."""
-    lines: list[str] | None = None
-    if passages:
-        from kgcheck.literature.documents import clean
-
-        text = read_whole(passages, errors="backslashreplace")
-        lines = [clean(line) for line in text.splitlines() if line.strip()]
-    found = workspace.search(query, passages=lines, **wanted)
+def search(workspace: "Workspace", query: str, format_: str, **wanted: Any) -> None:
+    """Search for QUERY in the whole index, or in given documents."""
+    found = workspace.search(query, **wanted)
     note(*found.notes)
     if not found.hits:
         note("nothing was found: try fewer or other words")
     show(format_, [hit.as_row() for hit in found.hits], _table(found.hits))
 
 
-def _table(hits: "Sequence[PaperHit] | Sequence[PassageHit]") -> "RenderableType":
-    from kgcheck.literature.paper_search import PassageHit
+def _table(hits: "Sequence[PaperHit]") -> "RenderableType":
     from kgcheck.report.safe_console import RowTable
 
-    if hits and isinstance(hits[0], PassageHit):
-        passages = [(f"{hit.score:.3f}", str(hit.line), hit.passage) for hit in hits if isinstance(hit, PassageHit)]
-        return RowTable(("score", "line", "passage"), passages, keys=("score", "line"))
-    papers = [hit for hit in hits if not isinstance(hit, PassageHit)]
     # An index of abstracts alone has nothing to say of sections.
-    whole = any(hit.document.paper or hit.document.heading for hit in papers)
+    whole = any(hit.document.paper or hit.document.heading for hit in hits)
     rows = []
-    for hit in papers:
+    for hit in hits:
         document = hit.document
         title = f"{'RETRACTED ' * document.retracted}{document.title}"
         place = document.place if whole else ""

@@ -1,4 +1,4 @@
-"""Search an index for papers, or given passages, and return hits with their best passage."""
+"""Search an index for papers, and return hits with their best passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,41 +38,19 @@ class PaperHit:
         }
 
 
-@dataclass(frozen=True)
-class PassageHit:
-    """A passage that was given, with its place among those, from 1."""
-
-    line: int
-    score: float
-    passage: str
-
-    def as_row(self) -> dict[str, Any]:
-        """The hit in the flat form that `kgcheck search --passages --format json` prints."""
-        return {"line": self.line, "score": round(self.score, 4), "passage": self.passage}
-
-
 def find_papers(
     index: LiteratureIndex,
     query: str,
     *,
     limit: int = 10,
     documents: Sequence[str] = (),
-    also: Sequence[str] = (),
     sections: Sequence[str] = (),
 ) -> tuple[PaperHit, ...]:
     """Papers of an index, or of some of its documents, that fit words or a sentence, the best first."""
     hits = []
-    for hit in index.search(query, limit=limit, within=documents or None, also=also, sections=sections):
+    for hit in index.search(query, limit=limit, within=documents or None, sections=sections):
         best = hit.nearest
         if best is None:
             best = rank_passages(query, hit.document.passages)[0][0]
         hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
     return tuple(hits)
-
-
-def find_passages(
-    index: LiteratureIndex, query: str, passages: Sequence[str], *, limit: int = 10
-) -> tuple[PassageHit, ...]:
-    """The passages that fit words or a sentence, the best first."""
-    ranked = rank_passages(query, passages, index.embedder)[:limit]
-    return tuple(PassageHit(at + 1, score, passages[at]) for at, score in ranked)

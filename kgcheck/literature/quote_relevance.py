@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
-from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
+from kgcheck.literature.features import words_of
+from kgcheck.literature.roles import Act, acts, asks_only, same_scale, specific
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
@@ -144,6 +145,13 @@ def _compared(sentence: str) -> _Comparison | None:
     return _Comparison(sentence[: found.start()], sentence[found.end() :], found["way"].lower() in _LESS)
 
 
+def _shared(claim: str, sentences: Sequence[str]) -> float:
+    """The share of the words of a claim that sentences hold."""
+    wanted = words_of(claim).content
+    found = frozenset[str]().union(*(words_of(s).content for s in sentences))
+    return len(wanted & found) / max(len(wanted), 1)
+
+
 def _number_of_other(claim: str, sentences: Sequence[str]) -> str:
     """A number beside something that the claim does not name, where what it does name has another number."""
     named = arguments(claim)
@@ -188,18 +196,33 @@ class _Read(NamedTuple):
     patient: SentenceContent
 
 
-def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms: Iterable[Sequence[str]] = ()) -> str:
+REPEATS = 0.66
+"""From two thirds of the words of a claim on, sentences repeat it; with fewer they may say it in other words."""
+
+
+def objection(
+    claim: str,
+    sentences: Sequence[str],
+    abstract: str = "",
+    synonyms: Iterable[Sequence[str]] = (),
+    *,
+    strict: bool = True,
+) -> str:
     """Return the reason why sentences speak neither for nor against a claim.
+
+    What is not named, or not together, counts always if ``strict``, else where the sentences repeat the claim but for
+    it.
 
     >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
     'its sentences say it the other way round: ABL9 phosphorylate STK5'
     """
     groups = [tuple(g) for g in synonyms]
-    if lacking := missing(claim, sentences, abstract, groups):
+    complete = strict or _shared(claim, sentences) >= REPEATS
+    if complete and (lacking := missing(claim, sentences, abstract, groups)):
         return f"its sentences do not name: {', '.join(lacking)}"
     findings = [s for s in sentences if not asks_only(s)]
     asks = claim.rstrip().endswith("?")
-    if not asks and (lacking := missing(claim, findings, abstract, groups)):
+    if not asks and (lacking := missing(claim, findings, abstract, groups)) and (complete or not findings):
         return f"its sentences only ask, and find nothing, about: {', '.join(lacking)}"
     if why := comparison_objection(claim, findings):
         return why
@@ -208,9 +231,9 @@ def objection(claim: str, sentences: Sequence[str], abstract: str = "", synonyms
     read = pieces(findings, abstract, compares=bool(_COMPARES.search(claim))) if wanted else ()
     for sides in wanted:
         near = _together(sides, read, abstract, groups)
-        if not near and not asks:
+        if complete and not near and not asks:
             return f"none of its sentences speaks of both: {sides.agent[0].words}, {sides.patient[0].words}"
-        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near) or _opposite_word(claim, near):
+        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near):
             return why
         if not sides.act.mutual and (other := turned_round(sides, found)):
             return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
@@ -350,15 +373,6 @@ def _other(wanted: Act, denied: Act) -> bool:
     if specific(wanted.name) or specific(denied.name) or not wanted.sign or not denied.sign:
         return wanted.name != denied.name
     return wanted.sign != denied.sign
-
-
-def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
-    """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
-    for word, other in opposite_words(claim):
-        written = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
-        if written and all(other in words and word not in words for words in written):
-            return f"its sentences have another word for it: {other}, not {word}"
-    return ""
 
 
 @lru_cache(maxsize=256)

@@ -22,9 +22,6 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.papers import WholePaper, parts_of
 
 FORMAT = "2"
-_BEFORE = "1"
-"""Abstracts alone, without the vectors of their sentences; such a store gets the room for more when it is opened."""
-
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE document (
@@ -39,17 +36,6 @@ CREATE INDEX name_number ON name (number);
 CREATE TABLE retraction (id TEXT PRIMARY KEY);
 CREATE TABLE vector (number INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
 CREATE TABLE sentence (number INTEGER PRIMARY KEY, embeddings BLOB NOT NULL);
-"""
-
-_FROM_BEFORE = """
-ALTER TABLE document ADD COLUMN section TEXT NOT NULL DEFAULT 'abstract';
-ALTER TABLE document ADD COLUMN heading TEXT NOT NULL DEFAULT '';
-ALTER TABLE document ADD COLUMN paragraph INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE document ADD COLUMN paper INTEGER;
-CREATE INDEX document_paper ON document (paper) WHERE paper IS NOT NULL;
-CREATE TABLE paper (number INTEGER PRIMARY KEY, whole TEXT NOT NULL);
-CREATE TABLE sentence (number INTEGER PRIMARY KEY, embeddings BLOB NOT NULL);
-UPDATE meta SET value = '2' WHERE key = 'format';
 """
 
 _COLUMNS = (
@@ -142,22 +128,12 @@ class DocumentStore(Closing):
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
         found = self.get_meta("format") if "meta" in tables or create else None
-        if found == _BEFORE and not self._fixed:
-            self._upgrade()
-            found = FORMAT
         if found != FORMAT:
             raise IndexFault(
                 f"{self.path} is no document store of this version of kgcheck"
                 + (f": it has format {found}, this one reads {FORMAT}" if found else ""),
                 "make the index anew in another folder",
             )
-
-    def _upgrade(self) -> None:
-        with self.writing():
-            # Another process may have done it meanwhile.
-            if self.get_meta("format") == _BEFORE:
-                for statement in filter(str.strip, _FROM_BEFORE.split(";")):
-                    self._db.execute(statement)
 
     @property
     def version(self) -> int:

@@ -118,12 +118,18 @@ class Verifier(Protocol):
 
 
 def verify(
-    claim: str, documents: Iterable[Document], verifier: Verifier, synonyms: Sequence[Sequence[str]] = ()
+    claim: str,
+    documents: Iterable[Document],
+    verifier: Verifier,
+    synonyms: Sequence[Sequence[str]] = (),
+    *,
+    strict: bool = True,
 ) -> ClaimVerdict:
     """Ask a verifier what documents say of a claim.
 
     A paper whose quotes do not name all that the claim is about is silent, whatever the verifier made of it, unless the
-    verifier looks for the names itself. One that holds an instruction to its reader is silent always.
+    verifier looks for the names itself; where it is not ``strict``, only one whose quotes repeat the rest of the claim.
+    One that holds an instruction to its reader is silent always.
     """
     by_id: dict[str, Document] = {}
     for document in documents:
@@ -135,7 +141,8 @@ def verify(
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
         changed: dict[str, Any] = {"section": document.section, "heading": document.heading}
-        if why := _objection(wanted, opinion, document, synonyms, named=verifier.finds_names):
+        gated = None if verifier.finds_names else strict
+        if why := _objection(wanted, opinion, document, synonyms, gated):
             none = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
             changed |= {"stance": Stance.SILENT, "probabilities": none, "quotes": (), "note": why, "dropped": True}
         found.append(opinion.model_copy(update=changed))
@@ -143,7 +150,7 @@ def verify(
 
 
 def _objection(
-    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], *, named: bool
+    claim: str, opinion: Opinion, document: Document, synonyms: Sequence[Sequence[str]], strict: bool | None
 ) -> str:
     """Return the reason why an opinion does not count; quotes that are not in the paper are a fault of the verifier."""
     for quote in opinion.quotes:
@@ -159,9 +166,9 @@ def _objection(
         return "its sentences call it not significant, as the claim does"
     if opinion.stance is Stance.SUPPORTS and called is not None and found == {not called}:
         return f"its sentences call it {'not ' if called else ''}significant"
-    if named:
+    if strict is None:
         return ""
-    if why := objection(claim, quotes, document.abstract, synonyms):
+    if why := objection(claim, quotes, document.abstract, synonyms, strict=strict):
         return why
     if opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
         return f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"

@@ -186,10 +186,10 @@ def question_answer(found: "Answer", notes: Iterable[str], most: int) -> dict[st
     return maker.whole(found, notes=[*found.notes, *notes]) | {"found": rows}
 
 
-def papers_answer(hits: "Iterable[PaperHit]", also: Iterable[str], notes: Iterable[str]) -> dict[str, Any]:
+def papers_answer(hits: "Iterable[PaperHit]", notes: Iterable[str]) -> dict[str, Any]:
     """Papers that a search found, the best first."""
     rows = [AnswerMaker().row(hit.as_row(), "paper", passage=hit.passage) for hit in hits]
-    return {"papers": rows, "also": [quoted(name, "graph") for name in also], "notes": [plain(note) for note in notes]}
+    return {"papers": rows, "notes": [plain(note) for note in notes]}
 
 
 def claim_answer(verdict: "ClaimVerdict", notes: Iterable[str]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from kgcheck.curation.findings import DecisionOptions, FindingFilter, FindingPag
 from kgcheck.errors import UsageError
 from kgcheck.grounding.manuscripts.reading import MOST_CITATIONS, MOST_NUMBERS
 from kgcheck.ledger.accounts import Role
-from kgcheck.literature.paper_search import PaperHit
 from kgcheck.mcp.answers import (
     brief_answer,
     claim_answer,
@@ -180,15 +179,13 @@ class Tools:
         query: Annotated[Text, Field(description="words or a sentence")],
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
         papers: Annotated[Words, Field(description="search only in these, by id")] = [],  # noqa: B006
-        expand: Annotated[bool, Field(description="also look for the synonyms that graph and sources know")] = False,
     ) -> dict[str, Any]:
         """Search papers.
 
         Those of the literature index, the best first, each with its best passage, quoted.
         """
-        found = self._workspace.search(query, limit=limit, documents=papers, expand=expand)
-        hits = [hit for hit in found.hits if isinstance(hit, PaperHit)]
-        return papers_answer(hits, found.also, found.notes)
+        found = self._workspace.search(query, limit=limit, documents=papers)
+        return papers_answer(found.hits, found.notes)
 
     def verify(
         self,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.compare import RunDiff
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
-    from kgcheck.literature.paper_search import PaperHit, PassageHit
+    from kgcheck.literature.paper_search import PaperHit
     from kgcheck.questions.answer import Answer
 
 
@@ -107,9 +107,7 @@ class AskResult:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Papers or passages that a search found, the best first."""
+    """Papers that a search found, the best first."""
 
-    hits: "tuple[PaperHit, ...] | tuple[PassageHit, ...]"
-    also: tuple[str, ...] = ()
-    """Further names that were looked for."""
+    hits: "tuple[PaperHit, ...]"
     notes: tuple[str, ...] = ()

@@ -267,25 +267,14 @@ class Workspace(Context):
         *,
         limit: int = 10,
         documents: Sequence[str] = (),
-        passages: Sequence[str] | None = None,
-        expand: bool = False,
         sections: Sequence[str] = (),
     ) -> SearchResult:
-        """Search the papers: all of them, some of them by id, sections of some kinds, or given passages instead.
-
-        With ``expand``, synonyms that the graph and the snapshot know are looked for, too.
-        """
-        from kgcheck.literature.paper_search import find_papers, find_passages
+        """Search the papers: all of them, some of them by id, or sections of some kinds."""
+        from kgcheck.literature.paper_search import find_papers
 
         with noting() as notes:
-            index = self.index(notes)
-            if passages is not None:
-                return SearchResult(find_passages(index, query, passages, limit=limit), notes=tuple(notes))
-            also = self.names().mentioned(query) if expand else ()
-            if also:
-                notes.append(f"also: {', '.join(also)}")
-            hits = find_papers(index, query, limit=limit, documents=documents, also=also, sections=sections)
-        return SearchResult(hits, also, tuple(notes))
+            hits = find_papers(self.index(notes), query, limit=limit, documents=documents, sections=sections)
+        return SearchResult(hits, tuple(notes))
 
     def gather_papers(
         self, *, source: "GraphPaperSource" = "europepmc", limit: int = 200, model: str | None = None

@@ -126,7 +126,7 @@ def test_what_is_wrong_is_told(index: Path, tmp_path: Path, arguments: tuple[str
 # Search and claims
 
 
-def test_three_scopes_of_search(index: Path, tmp_path: Path) -> None:
+def test_two_scopes_of_search(index: Path) -> None:
     whole = json.loads(kgcheck("search", "kinase", "--index", index, "--format", "json").out)
     assert {hit["id"] for hit in whole} == {"p1", "p2"}
     for hit in whole:
@@ -135,11 +135,7 @@ def test_three_scopes_of_search(index: Path, tmp_path: Path) -> None:
     one = kgcheck("search", "kinase", "--index", index, "--document", "p2")
     assert "p2" in one.out
     assert "p1" not in one.out
-    (tmp_path / "lines.txt").write_text("Bones grow.\n\nMice sleep.\n")
-    given = kgcheck("search", "sleep", "--index", index, "--passages", tmp_path / "lines.txt", "--format", "json")
-    assert json.loads(given.out)[0]["passage"] == "Mice sleep."
     assert "nothing was found" in kgcheck("search", "xylophone", "--index", index).err
-    assert "Mice sleep." in kgcheck("search", "sleep", "--index", index, "--passages", tmp_path / "lines.txt").out
 
 
 def test_a_claim_is_verified_with_exact_quotes(index: Path) -> None:
@@ -388,15 +384,6 @@ def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, m
 
     (together,) = batches
     assert len(together) > 1
-
-
-def test_synonyms_help_a_search(graph: Path) -> None:
-    said = kgcheck(
-        "search", "clear cell renal cell carcinoma", "--index", graph / "literature", "--expand", *store_options(graph)
-    )
-    assert said.code == 0
-    assert "also: " in said.err
-    assert "renal clear cell carcinoma" in said.err
 
 
 def plain(text: str) -> str:

@@ -236,7 +236,7 @@ def test_what_is_quoted_of_a_whole_paper_names_its_section() -> None:
     verdict = ClaimVerdict(
         claim="A binds B.", verifier="made up", stance=Stance.SILENT, probability=0.5, opinions=(opinion,)
     )
-    (hit,) = papers_answer([PaperHit(paragraph, 1.0, 0, 10)], (), ())["papers"]
+    (hit,) = papers_answer([PaperHit(paragraph, 1.0, 0, 10)], ())["papers"]
     (read,) = claim_answer(verdict, ())["opinions"]
 
     assert (hit["section"], hit["heading"]) == ("results", {"text": "Results > Ends", "origin": "paper"})

@@ -45,7 +45,6 @@ def test_two_sentences_about_one_side_each_say_nothing_of_both(claim: str) -> No
     [
         ("LOR4 degrades GANT2.", "LOR4 does not bind GANT2.", "deny something else of both: bind"),
         ("LOR4 binds GANT2.", "LOR4 does not bind GANT2.", ""),
-        ("Ibex irreversibly inhibits LOR4.", "Ibex inhibits LOR4 reversibly.", "another word for it: reversibly"),
         ("LOR4 activates GANT2 in T cells.", "LOR4 activates GANT2 in fibroblasts.", "do not name: T cells"),
         ("LOR4 activates GANT2 in T cells.", "In CD4+ T-cells, LOR4 activates GANT2.", ""),
         ("Turmeric improves memory.", "Turmeric improves sleep.", "speaks of both: Turmeric, memory"),
@@ -74,6 +73,28 @@ def test_what_is_compared_keeps_its_sides_and_numbers(claim: str, sentence: str,
     found = comparison_objection(claim, [sentence])
 
     assert why in found if why else not found
+
+
+@pytest.mark.parametrize(
+    ("claim", "sentence", "why"),
+    [
+        # Said in other words: the models of the verifier decide, unless all is to be named.
+        ("Statins reduce the mortality of diabetics.", "Fewer patients on simvastatin died.", ""),
+        # The words of the claim, but for one thing.
+        ("Ibex lowers blood pressure in women.", "Ibex lowered the blood pressure of men.", "do not name: women"),
+        ("Ibex lowers blood pressure.", "LOR4 lowered blood pressure.", "do not name: Ibex"),
+        ("Turmeric improves memory.", "Turmeric helped digestion; tea improved memory.", "speaks of both"),
+        # However it is put.
+        ("PPX6 recruits ADR9 to damaged membranes of neurons.", "ADR9 recruits PPX6.", "the other way round"),
+    ],
+)
+def test_a_claim_in_other_words_passes_the_default_gate_and_an_exchanged_one_does_not(
+    claim: str, sentence: str, why: str
+) -> None:
+    found = objection(claim, [sentence], strict=False)
+
+    assert why in found if why else not found
+    assert objection(claim, [sentence])
 
 
 @given(

@@ -1,19 +1,15 @@
 """Vectors of sentences, kept in the index: for the order of what is found, and for the verifier."""
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kgcheck.errors import IndexFault
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
-from kgcheck.literature.manifest import DOCUMENTS, MANIFEST
 from kgcheck.literature.search import COSINE_WEIGHT, SENTENCE_SHARE, LiteratureIndex, SearchCache
-from kgcheck.literature.store import SENTENCES, DocumentStore, packed, unpacked
+from kgcheck.literature.store import SENTENCES, packed, unpacked
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from tests.support.literature import WordsModel, build_index, paper, papers
 
@@ -131,32 +127,3 @@ def test_vectors_go_with_their_documents(tmp_path: Path) -> None:
         # Another model: nothing of the former one is left.
         corpus.build(WordsModel("f" * 16), anew=True)
         assert corpus.store.without(SENTENCES) == []
-
-
-def test_an_index_without_them_says_how_it_is_built_again(tmp_path: Path) -> None:
-    model = WordsModel()
-    folder = build_index(tmp_path / "index", papers(), model)
-    with closing(sqlite3.connect(folder / DOCUMENTS)) as db, db:
-        for change in (
-            "DROP TABLE sentence",
-            "DROP TABLE paper",
-            "DROP INDEX document_paper",
-            *(f"ALTER TABLE document DROP COLUMN {c}" for c in ("paper", "paragraph", "heading", "section")),
-        ):
-            db.execute(change)
-        db.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
-    text = (folder / MANIFEST).read_text()
-    (folder / MANIFEST).write_text(text.replace('"format": 2', '"format": 1'))
-
-    with pytest.raises(IndexFault) as fault:
-        LiteratureIndex(folder, model)
-    assert fault.value.hint.startswith(f"kgcheck corpus build --index {folder} --anew")
-    embedded = model.embedded
-    with Corpus(folder) as corpus:
-        corpus.build(model, anew=True)
-    # The documents' own vectors are kept, their sentences' are new.
-    assert model.embedded == embedded + sum(len(d.passages) for d in papers())
-    with LiteratureIndex(folder, model) as index:
-        assert index.search("kinase")[0].nearest is not None
-    with DocumentStore(folder / DOCUMENTS) as store:
-        assert store.get_meta("format") == "2"

@@ -3,12 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, model_validator
 
 from kgcheck.curation.findings import LINE, Word
 from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.verified import Verified
-from kgcheck.literature.paper_search import PaperHit
 from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.model import Evidence, GraphState, Outcome, Reason, Triple, Value
 from kgcheck.options import OutsideCheckLimits, Whole
@@ -49,7 +48,6 @@ class Searching(Value):
     query: Words = Field(examples=["APOE and amyloid"])
     limit: Whole = Field(default=10, ge=1, le=100, description="most papers")
     documents: Few = Field(default=[], description="only these papers, by id")
-    expand: StrictBool = Field(default=False, description="also look for synonyms that the graph and the snapshot know")
 
 
 class PaperRow(Shown):
@@ -69,7 +67,6 @@ class SearchAnswer(Value):
     """Papers, the best first."""
 
     papers: list[PaperRow]
-    also: list[str] = Field(description="further names that were looked for")
     notes: list[str]
 
 
@@ -116,9 +113,8 @@ def search(service: Served, asking: Viewer, wanted: Searching) -> SearchAnswer:
             hit.document, retracted=bool(hit.document.retracted), score=round(hit.score, 4), passage=hit.passage
         )
         for hit in found.hits
-        if isinstance(hit, PaperHit)
     ]
-    return SearchAnswer(papers=papers, also=list(found.also), notes=list(found.notes))
+    return SearchAnswer(papers=papers, notes=list(found.notes))
 
 
 @router.post("/verify", operation_id="verify")
