@@ -57,7 +57,7 @@ NOT_RUN_COUNT = {
 }
 NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 19, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "job serve": 1, "job run nightly": 2}
-NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 10, "--brain llm|--verifier llm|kgcheck improve": 9}
+NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 10, "--brain llm|--verifier llm|kgcheck improve": 8}
 NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
 CODES = {"audit": (0, 1), "diff": (0, 1), "job": (0, 1), "check": (0, 1), "verify": (0, 1), "ground": (0, 1)}

@@ -1,4 +1,4 @@
-"""A map of claims of made-up papers, for tests of its page."""
+"""A map of claims of made-up papers, for tests."""
 
 from collections.abc import Sequence
 
