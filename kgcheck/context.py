@@ -349,7 +349,8 @@ class Context(Closing):
         from kgcheck.graph.names import NameIndex
 
         graph = self.graph
-        beside = None if self._files[0] or is_address(graph.name) else Path(f"{graph.name}.names")
+        is_file = graph.backend == "embedded" and not self._files[0]
+        beside = Path(f"{graph.name}.names") if is_file else None
         return self._opened.get("name index", lambda: nullcontext(NameIndex.from_store(graph, beside)))
 
     def resolver(self) -> "NameResolver":

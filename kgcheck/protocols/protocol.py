@@ -19,7 +19,6 @@ from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref, Value
-from kgcheck.providers.geo import RecordState
 
 FILE = "protocol.json"
 """File of a protocol in the folder of its design."""
@@ -57,7 +56,7 @@ def read_objective(path: Path) -> Objective:
 ItemKind = Literal["data_set", "table", "matrix", "gene_set", "network", "model", "figure", "text", "sample", "other"]
 """Kind of an input or output of a step."""
 
-DataSetState = Literal[RecordState, "not_looked"]
+DataSetState = Literal["found", "missing", "not_looked"]
 """Answer of the repository; ``not_looked``: nobody asked, or it did not answer."""
 
 
