@@ -5,6 +5,7 @@ grounding word for word, and where it says a finding; others are thrown away wit
 become questions; a signature is of the words that were read, and an insight that was edited since is unsigned.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -112,15 +113,15 @@ class Insight(Value):
     data: dict[str, str] = {}
     signature: InsightSignature | None = None
 
-    @property
-    def digest(self) -> str:
-        """Digest of what a person reads of it."""
-        return sha256(f"{self.paper}\0{self.summary}\0{self.techniques}\0{self.grounding}".encode()).hexdigest()[:16]
+    def digest(self, parts: Sequence[str] = ()) -> str:
+        """Digest of what a person reads of it, and of the parts that are validated, where not all is."""
+        read = [self.paper, self.summary, self.techniques, self.grounding, self.data, [*parts]]
+        return sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def is_signed(self) -> bool:
         """Tell whether a person has signed it as it stands."""
-        return bool(self.signature and self.signature.digest == self.digest)
+        return bool(self.signature and self.signature.digest == self.digest(self.signature.parts))
 
     def is_usable(self, states: Sequence[SignState] = USABLE) -> bool:
         """Tell whether it is signed as it stands, in one of some states: unless named, those that do not reject it."""
@@ -267,7 +268,7 @@ def sign(
             on=clock.now().date().isoformat(),
             reason=reason,
             parts=tuple(parts),
-            digest=changed.digest,
+            digest=changed.digest(parts),
         )
     except ValidationError as error:
         raise UsageError(str(error.errors()[0]["ctx"]["error"]), "add --reason, or --part for each part") from None

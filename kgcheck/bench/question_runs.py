@@ -34,7 +34,7 @@ from kgcheck.literature.embed import open_model
 from kgcheck.literature.weights import lacking
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.forms import messages_of
-from kgcheck.options import BatchOptions, SetOptions, Spending
+from kgcheck.options import SetOptions, Spending, WorkerOptions
 from kgcheck.questions.answer import Answer, Questions, Status
 from kgcheck.reference.snapshot import Snapshot
 
@@ -254,7 +254,7 @@ def grade(
     context: Context,
     file: Path,
     systems: Sequence[Path],
-    options: BatchOptions,
+    options: WorkerOptions,
     judge: str = "rules",
     domain: str = "biology",
 ) -> tuple[list[Graded], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from kgcheck.cli.batches import bench
 from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE, UsageError
-from kgcheck.options import BatchOptions, TotalSpending
+from kgcheck.options import TotalSpending, WorkerOptions
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def bench_questions(
 @click.argument("file", type=FilePath())
 @click.argument("runs", type=FilePath(file_okay=False), nargs=-1, required=True)
 @workspace_options()
-@options_of(BatchOptions)
+@options_of(WorkerOptions)
 @_DOMAIN
 @click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
 @click.option("--categories", is_flag=True, help="Rows by category, too.")
@@ -157,7 +157,7 @@ def bench_questions(
 @table_or_json_option()
 def bench_grade(
     workspace: "Workspace",
-    options: BatchOptions,
+    options: WorkerOptions,
     file: Path,
     runs: tuple[Path, ...],
     domain: str,
@@ -188,7 +188,7 @@ def bench_grade(
 @bench.command("filter")
 @click.argument("file", type=FilePath())
 @workspace_options()
-@options_of(BatchOptions)
+@options_of(WorkerOptions)
 @_DOMAIN
 @click.option(
     "--closed-book", "runs", multiple=True, type=FilePath(file_okay=False), help="Run of a model without the data."
@@ -197,7 +197,7 @@ def bench_grade(
 @_OUT
 def bench_filter(
     workspace: "Workspace",
-    options: BatchOptions,
+    options: WorkerOptions,
     file: Path,
     domain: str,
     runs: tuple[Path, ...],

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kgcheck.bench.graph_questions import GraphQuestionMaker, Side, VerifiedNeighbours
-from kgcheck.bench.question_sets import BenchQuestion, read_set, split_set, write_heureka, write_models
+from kgcheck.bench.insights import Insight
+from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, split_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
 from kgcheck.errors import UsageError
 from kgcheck.graph.embedded import EmbeddedStore
@@ -118,6 +119,16 @@ def test_a_signature_is_of_the_words_that_were_read(tmp_path: Path) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in (first | {"summary": "ZNX1 raises QPR7."}, *others)))
     edited = by_model(script, tmp_path, *arguments)
     assert (edited.code, read_set_or_none(tmp_path / "set.jsonl")) == (0, None)
+
+
+def test_a_signature_is_of_the_parts_that_it_names(tmp_path: Path) -> None:
+    path = signed(tmp_path, "--as", "in_part", "--part", "ZNX1 is in QPR7 neurons.")
+    first = read_models(path, Insight)[0]
+    assert first.signature
+    edited = first.signature.model_copy(update={"parts": ("ZNX1 is in all neurons.",)})
+
+    assert first.is_usable()
+    assert not first.model_copy(update={"signature": edited}).is_usable()
 
 
 def read_set_or_none(path: Path) -> list[BenchQuestion] | None:
