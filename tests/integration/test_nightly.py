@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.model import Outcome
 from kgcheck.service.app import create_app
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
@@ -37,6 +38,18 @@ def test_a_night_builds_from_sources_and_finds_what_changed_there(
     assert re.match(r"built [\d,]+ nodes, [\d,]+ edges from .*sources$", night["result"]["notes"][0])
     with Ledger(project / ".kgcheck" / "ledger.sqlite", create=False) as kept:
         assert any("by construction" in text for text in kept.run(night["run"]).warnings)
+    # A source withdraws an edge: the graph that was built has it still, and the next night finds it.
+    links = project / "sources" / "link.tsv"
+    row = "do\t2026\tparent\tDOID:0050739\tDOID:0050177\t"
+    rest = [line for line in links.read_text().splitlines(keepends=True) if not line.startswith(row)]
+    links.write_text("".join(rest))
+    changed = json.loads(kgcheck("job", "run", "nightly", "--format", "json", cwd=project).out)
+    with Ledger(project / ".kgcheck" / "ledger.sqlite", create=False) as kept:
+        found = [f.task for f in kept.findings(kept.run(changed["run"]), [Outcome.REFUTED])]
+    assert (changed["severity"], changed["result"]["new"]) == ("warn", 1), changed
+    assert [(t.subject.id, t.relation, t.object and t.object.id) for t in found] == [
+        ("DOID:0050739", "HAS_PARENT", "DOID:0050177")
+    ]
     # What others made is loaded, and neither built over nor left out.
     shutil.rmtree(project / "import")
     shutil.copytree(core_import(), project / "import")
