@@ -117,7 +117,7 @@ def batch_scv(
 
 @batch.command("set")
 @click.argument("file", type=FilePath())
-@workspace_options("store", "profile", "brain", "literature", "reference")
+@workspace_options("store", "profile", "brain")
 @options_of(SetOptions)
 @out_folder_option("Folder for results.jsonl; a run that was cut off goes on.")
 def batch_set(workspace: "Workspace", file: Path, options: SetOptions, out: Path) -> None:
@@ -129,8 +129,10 @@ def batch_set(workspace: "Workspace", file: Path, options: SetOptions, out: Path
     from kgcheck.bench.question_runs import run_set
 
     done = run_set(workspace, file, out, options)
-    note(*done.notes, *filter(None, [done.stopped]))
-    note(f"{done.batch.done} done now, {done.batch.before} before, {done.batch.failed} with an error; results: {out}")
+    went = f"{done.batch.done} done now, {done.batch.before} before, {done.batch.failed} with an error"
+    if done.stopped:
+        went = f"{done.stopped}; {done.left} questions are open: run the same command again to go on"
+    note(*done.notes, f"{went}; results: {out}")
     click.get_current_context().exit(EXIT_INCOMPLETE if done.batch.failed or done.left else 0)
 
 

@@ -180,8 +180,8 @@ def bench_grade(
     if not rows:
         raise UsageError("one run alone has nothing to be compared with", "name another one, or leave --bands out")
     show(format_, rows, rows_table(rows, tuple(rows[0])))
-    if any(len(one.scores) < len(one.results) for one in graded):
-        note("some answers ended with an error and have no score; the same commands go on with them")
+    if any(len(one.scores) < len(one.results) or any("error" in r for r in one.results.values()) for one in graded):
+        note("some answers are missing and count as wrong, or have no score; the same commands go on with them")
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
