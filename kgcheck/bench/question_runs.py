@@ -112,7 +112,7 @@ def questions_of_insights(
 
     What a right answer names must stand in the parts that were validated, or in the grounding where all were.
     """
-    made: list[BenchQuestion] = []
+    made: dict[str, BenchQuestion] = {}
     refused = [f"{one.id}: not signed as it stands, or rejected" for one in insights if not one.is_usable(states)]
     for insight in (one for one in insights if one.is_usable(states)):
         texts = [*insight.parts] if insight.parts != (insight.summary,) else [insight.summary, insight.grounding]
@@ -124,14 +124,11 @@ def questions_of_insights(
                     refused.append(f"{insight.id}, {form} {number}: {why}")
                     continue
                 choice = {"options": one.options, "right": sorted(one.right)}
-                given: dict[str, Any] = {
-                    "id": question_id(insight.id, form, one.question),
-                    "form": form,
-                    "question": one.question,
-                }
+                name = question_id(insight.id, form, one.question)
+                given: dict[str, Any] = {"id": name, "form": form, "question": one.question}
                 given |= {"answer": one.answer} if form == "open" else choice
-                made.append(BenchQuestion.model_validate(insight.fields | given))
-    return made, refused
+                made.setdefault(name, BenchQuestion.model_validate(insight.fields | given))
+    return list(made.values()), refused
 
 
 def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
@@ -274,14 +271,14 @@ def grade(
             answered = {id_: question_id(questions[id_], r, task) for id_, r in results.items() if "error" not in r}
 
             def work(
-                id_: str, results: Mapping[str, Any] = results, of: Mapping[str, str] = answered
+                id_: str, results: Mapping[str, Any] = results, digests: Mapping[str, str] = answered
             ) -> dict[str, Any]:
                 score = _scored(questions[id_], results[id_], task, client, Limits.of(options), spent)
-                return score | {"of": of[id_]}
+                return score | {"digest": digests[id_]}
 
             place = run / f"scores-{_slug(client.model if client else judge)}.jsonl"
             before = read_results(place) if client and place.exists() else {}
-            still = [score for id_, score in before.items() if score.get("of") == answered.get(id_, "")]
+            still = [score for id_, score in before.items() if score.get("digest") == answered.get(id_, "")]
             write_text(place, "".join(f"{as_json(score)}\n" for score in still))
             run_batch(
                 ((id_, id_) for id_ in answered),

@@ -1,4 +1,4 @@
-"""Sets of questions with right answers: JSON lines, HeurekaBench's own files, and the split into dev and test.
+"""Sets of questions with right answers: JSON lines, and HeurekaBench's own files.
 
 An item is what is asked, the right answer, and the data with which it can be found: files, or a graph and a snapshot.
 """
@@ -14,7 +14,6 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.make import dev_and_test
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
@@ -59,6 +58,11 @@ class BenchQuestion(Value):
     def words(self) -> str:
         """The question with its options."""
         return "\n".join([self.question, *(f"{letter}) {text}" for letter, text in self.options.items())])
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Nodes that it asks about, and its paper: what no two parts of a set share."""
+        return (*self.entities, *filter(None, [self.paper]))
 
 
 def question_id(*parts: object) -> str:
@@ -169,11 +173,3 @@ def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path
             written.append(folder / file)
             write_text(written[-1], json.dumps(papers, ensure_ascii=False, indent=1) + "\n")
     return written
-
-
-def split_set(questions: Sequence[BenchQuestion], seed: int = 0) -> tuple[list[BenchQuestion], list[BenchQuestion]]:
-    """Split a set into dev and test, about 1 to 10: nothing that a question asks about is in both.
-
-    Questions of one paper stay together, too.
-    """
-    return dev_and_test(questions, lambda q: [*q.entities, *([f"paper {q.paper}"] if q.paper else ())], seed=seed)

@@ -8,14 +8,15 @@ import pytest
 
 from kgcheck.bench.graph_questions import GraphQuestionMaker, Side, VerifiedNeighbours
 from kgcheck.bench.insights import Insight
-from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, split_set, write_heureka, write_models
+from kgcheck.bench.make import dev_and_test
+from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
 from kgcheck.errors import InputFormat, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema
 from kgcheck.questions.answer import Answer, Questions
 from tests.support.audits import Said, demo, kgcheck
-from tests.support.chat_server import MODEL, Asked, Call, Say, Script, chat_server
+from tests.support.chat_server import MODEL, Asked, Call, Move, Say, Script, chat_server
 
 COUNT = 100
 """Questions of the demo graph."""
@@ -138,6 +139,31 @@ def choice(**changes: Any) -> str:
 
 def read_set_or_none(path: Path) -> list[BenchQuestion] | None:
     return read_set(path) if path.read_text() else None
+
+
+def test_what_a_model_asks_or_finds_twice_is_there_once_and_kept_where_it_has_no_dev_part(tmp_path: Path) -> None:
+    found = {"summary": "ZNX1 is needed for the growth of QPR7 neurons.", "grounding": [SENTENCE]}
+    twice = {"ProposedInsights": {"insights": [found, found | {"summary": "QPR7 neurons need ZNX1 for growth."}]}}
+    arguments = ("bench", "insights", paper(tmp_path), "--brain", "llm", "--out", "insights.jsonl")
+    insights = by_model(says(twice), tmp_path, *arguments)
+    ids = [one["id"] for one in rows(tmp_path / "insights.jsonl")]
+    sign = ("bench", "sign", "insights.jsonl", ids[0], "--as", "validated", "--by", "A. Reader")
+    kgcheck(*sign, cwd=tmp_path)
+    question = {"question": "What does deletion of ZNX1 do to QPR7 neurons?", "answer": "It reduced growth."}
+    script = says({"MadeQuestions": {"questions": [question, question]}})
+    options = {"A": "growth", "B": "sleep", "C": "age", "D": "weight"}
+    choices = [{"question": "What does deletion of ZNX1 reduce?", "options": options, "right": ["A"]}]
+    other = says({"MadeQuestions": {"questions": choices}})
+
+    def play(asked: Asked) -> Move:
+        return script(asked) if "two open" in asked.text else other(asked)
+
+    made = ("bench", "questions", "insights.jsonl", "--dev", "dev.jsonl", "--out", "set.jsonl")
+    done = by_model(play, tmp_path, *made)
+
+    assert (len(ids), "bear" in insights.err) == (1, True)
+    assert (done.code, "no dev part" in done.err) == (2, True)
+    assert [q.form for q in read_set(tmp_path / "set.jsonl")] == ["open", "choice"]
 
 
 def test_an_answer_beyond_the_validated_part_is_refused(tmp_path: Path) -> None:
@@ -305,13 +331,15 @@ def test_what_two_models_know_without_the_data_is_left_out(graph_set: Path) -> N
 
 def test_a_set_is_split_without_a_shared_node() -> None:
     questions = [
-        BenchQuestion(id=str(n), form="open", question="Which?", answer="x", entities=(f"P{n // 2}", f"Q{n % 40}"))
+        BenchQuestion(
+            id=str(n), form="open", question="Which?", answer="x", entities=(f"P{n // 2}",), paper=f"Q{n % 40}"
+        )
         for n in range(110)
     ]
-    dev, test = split_set(questions, seed=3)
+    dev, test = dev_and_test(questions, lambda question: question.subjects, seed=3)
 
     assert {q.id for q in (*dev, *test)} == {q.id for q in questions}
-    assert not {e for q in dev for e in q.entities} & {e for q in test for e in q.entities}
+    assert not {e for q in dev for e in q.subjects} & {e for q in test for e in q.subjects}
 
 
 def test_heureka_files_go_in_and_out(tmp_path: Path, shared_data: Path) -> None:
