@@ -265,8 +265,8 @@ def grade(
             if not found.keys() & questions.keys():
                 raise UsageError(f"{run} holds no answers to the questions of {file}", "name the set that was run")
             results = {
-                id_: found.get(id_, {"error": "not answered"}) | {"type": question.category or "none"}
-                for id_, question in questions.items()
+                id_: found.get(id_, {"error": "not answered"}) | {"type": q.category or "none"}
+                for id_, q in questions.items()
             }
             answered = {id_: question_id(questions[id_], r, task) for id_, r in results.items() if "error" not in r}
 
@@ -304,12 +304,8 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
     """Folders of the runs of systems, each run once or several times."""
     found = []
     for system in systems:
-        inside = (
-            [system]
-            if (system / "results.jsonl").exists()
-            else sorted(p.parent for p in system.glob("*/results.jsonl"))
-        )
-        if not inside:
+        inside = sorted(path.parent for path in system.glob("run-*/results.jsonl")) or [system]
+        if not (inside[0] / "results.jsonl").exists():
             raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
         found += inside
     return found
@@ -417,9 +413,8 @@ def filter_set(
             removed[question.id] = "answered without the data"
     for run in closed_book:
         right = [score["accuracy"] for score in run.scores.values() if "accuracy" in score]
-        notes.append(
-            f"{run.name}: {mean(right):.1%} of {len(right)} choices right without the data" if right else run.name
-        )
+        if right:
+            notes.append(f"{run.name}: {mean(right):.1%} of {len(right)} choices right without the data")
     if why := lacking():
         notes.append(f"duplicates were not looked for: {why.message}")
     else:

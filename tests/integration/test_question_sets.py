@@ -445,6 +445,15 @@ def test_errors_and_open_questions_count_as_wrong_and_each_category_has_its_own_
     }
 
 
+def test_runs_that_are_repeated_later_are_those_of_the_system(tmp_path: Path) -> None:
+    for folder in ("run-1", "run-2"):
+        (tmp_path / "run" / folder).mkdir(parents=True)
+        (tmp_path / "run" / folder / "results.jsonl").write_text(json.dumps(ANSWERS[0]) + "\n")
+    (row,) = graded(tmp_path, ANSWERS)
+
+    assert (row["runs"], row["items"], row["errors"]) == (2, 5, 8)
+
+
 def test_an_answer_that_has_changed_is_graded_anew(tmp_path: Path) -> None:
     graded(tmp_path, ANSWERS)
     (row,) = graded(tmp_path, [{"id": "gene", "answer": "It is not IL-6."}, *ANSWERS[1:]])
