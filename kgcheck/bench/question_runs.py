@@ -148,7 +148,6 @@ def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
 class SetRun(NamedTuple):
     """Run of a system over a set."""
 
-    folder: Path
     batch: Batch
     left: int
     notes: tuple[str, ...]
@@ -181,7 +180,7 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
             if stopped:
                 break
         notes += spent_note(spent)
-    return SetRun(out, summed(batches), left, tuple(notes), stopped)
+    return SetRun(summed(batches), left, tuple(notes), stopped)
 
 
 def _client(context: Context, notes: list[str], opened: ExitStack) -> "ChatClient":
@@ -276,7 +275,8 @@ def grade(
                 score = _scored(questions[id_], results[id_], task, client, Limits.of(options), spent)
                 return score | {"digest": digests[id_]}
 
-            place = run / f"scores-{_slug(client.model if client else judge)}.jsonl"
+            name = re.sub(r"[^\w.-]+", "-", client.model if client else judge)
+            place = run / f"scores-{name}.jsonl"
             before = read_results(place) if client and place.exists() else {}
             still = [score for id_, score in before.items() if score.get("digest") == answered.get(id_, "")]
             write_text(place, "".join(f"{as_json(score)}\n" for score in still))
@@ -309,10 +309,6 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
             raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
         found += inside
     return found
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name)
 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
