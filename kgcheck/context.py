@@ -386,6 +386,7 @@ class Context(Closing):
         notes: list[str],
         *,
         papers: bool = True,
+        total: "Meter | None" = None,
         one_call: bool = False,
         published: bool = False,
     ) -> "Iterator[Callable[[str], Answer]]":
@@ -418,9 +419,8 @@ class Context(Closing):
                 reader = self.paper_reader(notes) if papers else None
                 outside = Outside(None, reader) if reader else None
                 names = self.resolver()
-                agent = ReactAgent(
-                    graph, client, limits, outside, resolver=names, one_call=one_call, published=published
-                )
+                how: dict[str, Any] = {"resolver": names, "total": total, "one_call": one_call, "published": published}
+                agent = ReactAgent(graph, client, limits, outside, **how)
                 yield agent.ask
 
     @contextmanager

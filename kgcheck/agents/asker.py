@@ -44,7 +44,7 @@ from kgcheck.agents.tool_types import (
 )
 from kgcheck.agents.toolbox import MOST_NODES, PUBLISHED, Toolbox, checked_arguments
 from kgcheck.agents.transcript import AgentRole
-from kgcheck.errors import BudgetExceeded, UnknownName, UsageError
+from kgcheck.errors import BudgetExceeded, BudgetSpent, UnknownName, UsageError
 from kgcheck.graph.names import NameLink
 from kgcheck.graph.store import Direction, GraphStore
 from kgcheck.llm.budget import Limits, Meter
@@ -399,8 +399,9 @@ class ReactAgent:
         resolver: NameResolver | None = None,
         one_call: bool = False,
         published: bool = False,
+        total: Meter | None = None,
     ) -> None:
-        self._store = store
+        self._store, self._total = store, total
         self._client, self._one_call, self._published = client, one_call, published
         self._limits = limits or Limits()
         self._on_text = on_text
@@ -411,7 +412,7 @@ class ReactAgent:
 
     def ask(self, question: str) -> Answer:
         """Answer a question."""
-        meter = Meter(self._limits, self._client.prices)
+        meter = Meter(self._limits, self._client.prices, self._total)
         conversation = _Conversation(
             question, self._store, self._toolbox, self._offers, self._client.small, published=self._published
         )
@@ -423,6 +424,8 @@ class ReactAgent:
                     break
             if not answer:
                 answer = conversation.without_answer(f"no answer after {MOST_ACTIONS} actions")
+        except BudgetSpent:
+            raise
         except BudgetExceeded as error:
             answer = conversation.without_answer(error.message)
         spent = meter.spent

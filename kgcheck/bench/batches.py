@@ -151,12 +151,12 @@ def answer_questions(
     wanted = options or BatchOptions()
     questions = kgqa.unique(kgqa.read_questions(file))
     folder = out or context.settings.home / "batch" / f"kgqa-{file.stem}"
-    kept = {"task": "kgqa", **_graph(context), "profile": context.profile, **_protocol(wanted)}
+    kept = {"task": "kgqa", **graph_identity(context), "profile": context.profile, **_protocol(wanted)}
     limits = Limits.of(wanted)
     with noting() as notes, context.asker(limits, notes, one_call=True, published=wanted.published) as ask:
 
         def run(folder: Path) -> BatchResult:
-            keep_options(folder, kept | _brain(context) | _papers(context))
+            keep_options(folder, kept | brain_identity(context) | _papers(context))
             batch, results, _ = done_items(context, folder, questions, kgqa.work_of(ask), wanted.workers, "answering")
             found = kgqa.metrics([results[q.id] | {"type": q.type} for q in questions])
             return BatchResult(found, folder, batch, (*notes, *_note_change(context, kept))).written()
@@ -181,12 +181,15 @@ def check_items(
     settings, schema, reference = context.settings, context.schema, context.reference
     wanted, items = options or ItemOptions(), read_items(file, schema)
     folder, judging = out or settings.home / "batch" / f"kgcheck-{file.stem}", JudgeOptions(verifiers=wanted.verifiers)
-    kept = {"task": "kgcheck", **_graph(context), "reference": str(reference), "profile": context.profile}
+    kept = {"task": "kgcheck", **graph_identity(context), "reference": str(reference), "profile": context.profile}
     kept |= (
-        _protocol(wanted) | _brain(context) | ({"live": str(context.live)} if context.live else {}) | _papers(context)
+        _protocol(wanted)
+        | brain_identity(context)
+        | ({"live": str(context.live)} if context.live else {})
+        | _papers(context)
     )
     if wanted.verifiers:
-        kept |= {"verifiers": list(wanted.verifiers)} | (_model(settings) if "llm" in wanted.verifiers else {})
+        kept |= {"verifiers": list(wanted.verifiers)} | (model_identity(settings) if "llm" in wanted.verifiers else {})
     graph = context.graph
     with (
         noting() as notes,
@@ -246,7 +249,7 @@ def verify_claims(
             "task": "scv",
             "file": str(file.resolve()),
             "verifier": reader.name,
-            **(_model(settings) if verifier == "llm" else {"model": None}),
+            **(model_identity(settings) if verifier == "llm" else {"model": None}),
             "top": RANKED if published else wanted.top,
             "strict": wanted.strict,
             "index": index.manifest.folder if index else None,
@@ -336,7 +339,7 @@ def _truth(context: Context, reference: Path, truth_from: Path | None, notes: li
         yield truths
 
 
-def _graph(context: Context) -> dict[str, str]:
+def graph_identity(context: Context) -> dict[str, str]:
     """The identity of a batch's graph; one whose state nobody knows is taken for another each time."""
     state = context.graph.state() or new_state()
     return {"store": context.graph.store_id(), "graph": hashlib.sha256(state.encode()).hexdigest()}
@@ -344,14 +347,14 @@ def _graph(context: Context) -> dict[str, str]:
 
 def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
     """Say that others changed the graph since a batch began, where the graph can tell."""
-    if context.graph.state() is None or kept.items() >= _graph(context).items():
+    if context.graph.state() is None or kept.items() >= graph_identity(context).items():
         return []
     return ["warning: the graph changed meanwhile: an answer may be of before or of after; begin the batch anew"]
 
 
-def _brain(context: Context) -> dict[str, Any]:
+def brain_identity(context: Context) -> dict[str, Any]:
     """Return a batch's record of its brain."""
-    return {"brain": context.brain} | (_model(context.settings) if context.brain == "llm" else {})
+    return {"brain": context.brain} | (model_identity(context.settings) if context.brain == "llm" else {})
 
 
 def _protocol(options: BatchOptions) -> dict[str, str]:
@@ -359,7 +362,7 @@ def _protocol(options: BatchOptions) -> dict[str, str]:
     return {"protocol": options.protocol} if options.published else {}
 
 
-def _model(settings: Settings) -> dict[str, Any]:
+def model_identity(settings: Settings) -> dict[str, Any]:
     """Return a batch's record of its model, with what is asked of it where that is set."""
     sampling = {name: getattr(settings, f"llm_{name}") for name in SAMPLING}
     return {"model": settings.llm_model} | {name: value for name, value in sampling.items() if value is not None}

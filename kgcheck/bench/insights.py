@@ -189,9 +189,13 @@ def extract(
                 refused.append(f"{paper.head.id}: {summary[:80]!r}: {why or 'no grounding'}")
                 continue
             grounding = " ... ".join(quotes)
+            name = sha256(f"{paper.head.id}\0{grounding}".encode()).hexdigest()[:10]
+            if name in {one.id for one in made}:
+                refused.append(f"{paper.head.id}: {summary[:80]!r}: its words bear {name} already")
+                continue
             made.append(
                 Insight(
-                    id=sha256(f"{paper.head.id}\0{grounding}".encode()).hexdigest()[:10],
+                    id=name,
                     paper=paper.head.id,
                     year=paper.head.year,
                     summary=summary,

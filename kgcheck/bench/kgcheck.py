@@ -17,7 +17,7 @@ from kgcheck.bench.metrics import by_type
 from kgcheck.bench.overlay_store import seeded
 from kgcheck.bench.process import ProcessFault, ProcessScore, process_of
 from kgcheck.checks.verdicts import verdict as judge_alone
-from kgcheck.errors import KgcheckError
+from kgcheck.errors import KgcheckError, ModelUnavailable
 from kgcheck.evidence.source import ReferenceSource
 from kgcheck.graph.store import GraphStore
 from kgcheck.llm.budget import Limits
@@ -110,6 +110,8 @@ class Checker:
             request = request_of(item, store.schema, store)
             toolbox = Toolbox(store, self._source, self._outside)
             checked = Team(toolbox, self._brain(store), self._limits).check(request, transcript)
+        except ModelUnavailable:
+            raise
         except KgcheckError as error:
             score = self._score(item, None, transcript, started)
             return result | {"answer": None, "because": error.message, "score": score.model_dump(mode="json")}

@@ -25,7 +25,7 @@ from kgcheck.settings import Settings, read_settings
 class ModelEntry(Value):
     """An endpoint and its model; without a model, kgcheck's own rules and its trained verifier, which need no key."""
 
-    name: str = Field(pattern=r"^[\w. -]+$")
+    name: str = Field(pattern=r"^\w[\w. -]*$")
     group: str = Field(default="", description="kind and size, by which the tables group")
     model: str | None = None
     base_url: str | None = None
@@ -40,7 +40,10 @@ class ModelEntry(Value):
             raise ConfigurationError(f"{self.name}: the variable {self.key} is not set", "set it to the endpoint's key")
         own = {name: getattr(self, name) for name in ("model", "base_url", "small", "price_input", "price_output")}
         key = os.environ[self.key] if self.key else None
-        return read_settings(llm_api_key=key, **{f"llm_{name}": value for name, value in own.items()})
+        # Nor does another one's price of what is sent again.
+        return read_settings(
+            llm_api_key=key, llm_price_cached=None, **{f"llm_{name}": value for name, value in own.items()}
+        )
 
 
 class SetFiles(Value):

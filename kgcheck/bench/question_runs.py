@@ -5,7 +5,7 @@ several times. Whoever answers never sees the right answer, the insight or its p
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +21,7 @@ from kgcheck.bench.answer_judge import (
     judge_by_rules,
     score_choice,
 )
+from kgcheck.bench.batches import brain_identity, done_items, graph_identity, model_identity, summed
 from kgcheck.bench.graph_questions import GraphQuestionMaker
 from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
 from kgcheck.bench.kgqa import read_rows
@@ -28,15 +29,17 @@ from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models,
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
-from kgcheck.errors import BudgetSpent, InputFormat, UsageError
+from kgcheck.errors import InputFormat, UsageError
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.embed import open_model
 from kgcheck.literature.weights import lacking
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.forms import messages_of
 from kgcheck.options import SetOptions, Spending, WorkerOptions
+from kgcheck.outputs import write_text
 from kgcheck.questions.answer import Answer, Questions, Status
 from kgcheck.reference.snapshot import Snapshot
+from kgcheck.visible import as_json
 
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
@@ -109,7 +112,7 @@ def questions_of_insights(
 
     What a right answer names must stand in the parts that were validated, or in the grounding where all were.
     """
-    made: list[BenchQuestion] = []
+    made: dict[str, BenchQuestion] = {}
     refused = [f"{one.id}: not signed as it stands, or rejected" for one in insights if not one.is_usable(states)]
     for insight in (one for one in insights if one.is_usable(states)):
         texts = [*insight.parts] if insight.parts != (insight.summary,) else [insight.summary, insight.grounding]
@@ -121,14 +124,11 @@ def questions_of_insights(
                     refused.append(f"{insight.id}, {form} {number}: {why}")
                     continue
                 choice = {"options": one.options, "right": sorted(one.right)}
-                given: dict[str, Any] = {
-                    "id": question_id(insight.id, form, one.question),
-                    "form": form,
-                    "question": one.question,
-                }
+                name = question_id(insight.id, form, one.question)
+                given: dict[str, Any] = {"id": name, "form": form, "question": one.question}
                 given |= {"answer": one.answer} if form == "open" else choice
-                made.append(BenchQuestion.model_validate(insight.fields | given))
-    return made, refused
+                made.setdefault(name, BenchQuestion.model_validate(insight.fields | given))
+    return list(made.values()), refused
 
 
 def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
@@ -148,7 +148,6 @@ def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
 class SetRun(NamedTuple):
     """Run of a system over a set."""
 
-    folder: Path
     batch: Batch
     left: int
     notes: tuple[str, ...]
@@ -157,39 +156,31 @@ class SetRun(NamedTuple):
 
 def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> SetRun:
     """Answer a set by the graph (`ask`, by rules or by a model with tools) or by a model alone, resumably."""
-    questions, settings = read_set(file), context.settings
-    spent, domain = total_meter(settings, options.total), Domain.read(options.domain)
-    identity: dict[str, Any] = {"task": "set", "file": str(file.resolve()), "by": options.by, "domain": options.domain}
-    identity |= {"brain": context.brain} if options.by == "graph" else {}
-    identity |= {"model": settings.llm_model} if options.by == "model" or context.brain == "llm" else {}
-    stopped, batch = "", Batch(0, 0, 0)
+    questions, limits = read_set(file), Limits.of(options)
+    spent, domain = total_meter(context.settings, options.total), Domain.read(options.domain)
+    identity: dict[str, Any] = {"task": "set", "by": options.by, "questions": question_id(*questions)}
+    stopped, left, batches = "", options.repeat * len(questions), list[Batch]()
     with noting() as notes, ExitStack() as opened:
         work: Callable[[BenchQuestion], dict[str, Any]]
         if options.by == "graph":
-            ask = opened.enter_context(context.asker(Limits.of(options), notes, papers=False))
+            identity |= graph_identity(context) | {"profile": context.profile} | brain_identity(context)
+            ask = opened.enter_context(context.asker(limits, notes, papers=False, total=spent))
             work = _work_of(lambda question: _from_graph(ask(question.question), question))
         else:
+            prompts = question_id(*map(domain.prompt, _PROMPTS.values()))
+            identity |= model_identity(context.settings) | {"prompts": prompts}
             client = _client(context, notes, opened)
-            work = _work_of(lambda question: _from_model(question, domain, client, Limits.of(options), spent))
+            work = _work_of(lambda question: _from_model(question, domain, client, limits, spent))
         for number in range(1, options.repeat + 1):
             folder = out / f"run-{number}" if options.repeat > 1 else out
             keep_options(folder, identity)
-            try:
-                one = run_batch(
-                    ((question.id, question) for question in questions),
-                    work,
-                    folder / "results.jsonl",
-                    workers=options.workers,
-                    progress=context.progress,
-                    description="answering",
-                    total=len(questions),
-                )
-            except BudgetSpent as error:
-                stopped = error.message
+            one, results, stopped = done_items(context, folder, questions, work, options.workers, "answering")
+            batches.append(one)
+            left -= sum(question.id in results for question in questions)
+            if stopped:
                 break
-            batch = Batch(*(a + b for a, b in zip(batch, one, strict=True)))
         notes += spent_note(spent)
-    return SetRun(out, batch, options.repeat * len(questions) - batch.done - batch.before, tuple(notes), stopped)
+    return SetRun(summed(batches), left, tuple(notes), stopped)
 
 
 def _client(context: Context, notes: list[str], opened: ExitStack) -> "ChatClient":
@@ -222,16 +213,20 @@ def _from_graph(answer: Answer, question: BenchQuestion) -> dict[str, Any]:
     return {"answer": text, "chosen": chosen, "because": answer.because, "tokens": answer.tokens, "cost": answer.cost}
 
 
+_PROMPTS = {"open": "answer_open", "choice": "answer_choice"}
+
+
 def _from_model(
     question: BenchQuestion, domain: Domain, client: "ChatClient", limits: Limits, total: Meter
 ) -> dict[str, Any]:
     meter = Meter(limits, client.prices, total)
     content = {"question": question.question, "options": question.options, "data": list(question.data.values())}
+    messages = messages_of(domain.prompt(_PROMPTS[question.form]), content)
     if question.form == "open":
-        written, _ = client.answer(messages_of(domain.prompt("answer_open"), content), OpenAnswer, meter=meter)
+        written, _ = client.answer(messages, OpenAnswer, meter=meter)
         result: dict[str, Any] = {"answer": written.answer}
     else:
-        picked, _ = client.answer(messages_of(domain.prompt("answer_choice"), content), ChosenOptions, meter=meter)
+        picked, _ = client.answer(messages, ChosenOptions, meter=meter)
         result = {"chosen": sorted({letter.strip(" ).").upper() for letter in picked.chosen} & question.options.keys())}
     spent = meter.spent
     return result | {"tokens": spent.input_tokens + spent.output_tokens, "cost": spent.money, "seconds": spent.seconds}
@@ -265,24 +260,41 @@ def grade(
     with noting() as notes, ExitStack() as opened:
         client = _client(context, notes, opened) if judge == "llm" else None
         for run in runs_of(systems):
-            results = {id_: r for id_, r in read_results(run / "results.jsonl").items() if id_ in questions}
-            if not results:
+            found = read_results(run / "results.jsonl")
+            if not found.keys() & questions.keys():
                 raise UsageError(f"{run} holds no answers to the questions of {file}", "name the set that was run")
+            results = {
+                id_: found.get(id_, {"error": "not answered"}) | {"type": q.category or "none"}
+                for id_, q in questions.items()
+            }
+            answered = {id_: question_id(questions[id_], r, task) for id_, r in results.items() if "error" not in r}
 
-            def work(id_: str, results: Mapping[str, Any] = results) -> dict[str, Any]:
-                return _scored(questions[id_], results[id_], task, client, Limits.of(options), spent)
+            def work(
+                id_: str, results: Mapping[str, Any] = results, digests: Mapping[str, str] = answered
+            ) -> dict[str, Any]:
+                score = _scored(questions[id_], results[id_], task, client, Limits.of(options), spent)
+                return score | {"digest": digests[id_]}
 
-            place = run / f"scores-{_slug(client.model if client else judge)}.jsonl"
+            name = re.sub(r"[^\w.-]+", "-", client.model if client else judge)
+            place = run / f"scores-{name}.jsonl"
+            before = read_results(place) if client and place.exists() else {}
+            still = [score for id_, score in before.items() if score.get("digest") == answered.get(id_, "")]
+            write_text(place, "".join(f"{as_json(score)}\n" for score in still))
             run_batch(
-                ((id_, id_) for id_, r in results.items() if "error" not in r),
+                ((id_, id_) for id_ in answered),
                 work,
                 place,
                 workers=options.workers,
                 progress=context.progress,
                 description=f"grading {run.name}",
-                total=len(results),
+                total=len(answered),
             )
-            scores = {id_: s for id_, s in read_results(place).items() if id_ in results and "error" not in s}
+            scores = {id_: s for id_, s in read_results(place).items() if "error" not in s}
+            # An answer that is not there is no better than an empty one.
+            scores |= {
+                id_: _scored(questions[id_], {}, task, None, Limits(), spent)
+                for id_ in results.keys() - answered.keys()
+            }
             graded.append(Graded(str(run), scores, results))
         notes += spent_note(spent)
     return graded, tuple(notes)
@@ -292,19 +304,15 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
     """Folders of the runs of systems, each run once or several times."""
     found = []
     for system in systems:
-        inside = (
-            [system]
-            if (system / "results.jsonl").exists()
-            else sorted(p.parent for p in system.glob("*/results.jsonl"))
-        )
-        if not inside:
+        inside = sorted(path.parent for path in system.glob("run-*/results.jsonl")) or [system]
+        if not (inside[0] / "results.jsonl").exists():
             raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
         found += inside
     return found
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name)
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
+_SHORT = re.compile(rf"yes|no|{_NUMBER.pattern}")
 
 
 def _scored(
@@ -317,15 +325,16 @@ def _scored(
 ) -> dict[str, Any]:
     if question.form == "choice":
         return {**score_choice(question.right, result.get("chosen") or ())}
-    answer = str(result.get("answer") or "")
+    answer, right = str(result.get("answer") or ""), question.answer.strip(" .").casefold()
     if not answer.strip():
         judged = JudgedAnswer(score=1, facts=())
-    elif not question.names and len(question.answer.split()) == 1:
-        # Yes, no, or a number.
-        same = question.answer.casefold() in re.findall(r"\w+", answer.casefold())[:1]
-        judged = JudgedAnswer(score=5 if same else 1, facts=())
+    elif not question.names and _SHORT.fullmatch(right):
+        # Yes or no comes first, and a number is the only one.
+        stated = re.findall(r"\w+", answer.casefold())[:1] if right.isalpha() else {*_NUMBER.findall(answer)}
+        judged = JudgedAnswer(score=5 if [*stated] == [right] else 1, facts=())
     elif client is None or question.names:
-        judged = judge_by_rules(question.answer, answer, question.question, question.names)
+        names = question.names or ((question.answer.strip(" ."),) if " " not in right else ())
+        judged = judge_by_rules(question.answer, answer, question.question, names)
     else:
         meter = Meter(limits, client.prices, total)
         judged = judge_by_model(task, question.question, question.answer, answer, client, meter)
@@ -343,26 +352,21 @@ def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[d
         systems[str(place.parent if re.fullmatch(r"run-\d+", place.name) else place)].append(one)
     rows = []
     for system, runs in systems.items():
-        kinds = (
-            sorted({str(r.get("type") or "none") for run in runs for r in run.results.values()}) if by_category else []
-        )
+        kinds = sorted({r["type"] for r in runs[0].results.values()}) if by_category else []
         for kind in ("all", *kinds):
-            row: dict[str, Any] = {"system": system, "type": kind, "runs": len(runs)}
-            inside = [
-                {i for i, r in run.results.items() if kind in ("all", str(r.get("type") or "none"))} for run in runs
-            ]
-            row["items"] = len(inside[0])
-            row["errors"] = sum("error" in run.results[i] for run, ids in zip(runs, inside, strict=True) for i in ids)
+            inside = [id_ for id_, r in runs[0].results.items() if kind in ("all", r["type"])]
+            answers = [run.results[id_] for run in runs for id_ in inside]
+            row: dict[str, Any] = {"system": system, "type": kind, "runs": len(runs), "items": len(inside)}
+            row["errors"] = sum("error" in answer for answer in answers)
             for measure in _MEASURES:
-                means = [
-                    mean(values)
-                    for run, ids in zip(runs, inside, strict=True)
-                    if (values := [s[measure] for i, s in run.scores.items() if i in ids and measure in s])
+                given = [
+                    [score[measure] for id_ in inside if measure in (score := run.scores.get(id_, {}))] for run in runs
                 ]
+                means = [mean(values) for values in given if values]
                 spread = f" ± {stdev(means):.2f}" if len(means) > 1 else ""
                 row[measure] = f"{mean(means):.2f}{spread}" if means else "not measured"
-            costs = [r["cost"] for run in runs for r in run.results.values() if r.get("cost") is not None]
-            row["tokens"] = sum(r.get("tokens") or 0 for run in runs for r in run.results.values())
+            costs = [answer["cost"] for answer in answers if answer.get("cost") is not None]
+            row["tokens"] = sum(answer.get("tokens") or 0 for answer in answers)
             row["cost"] = round(sum(costs), 4) if costs else None
             rows.append(row)
     return rows
@@ -380,6 +384,7 @@ def band_rows(first: Graded, other: Graded) -> list[dict[str, Any]]:
         bands[next(name for name, least in BANDS if before[id_] >= least)].append(id_)
     return [
         {
+            "system": other.name,
             "band": name,
             "items": len(ids),
             "first": round(mean(before[i] for i in ids), 2) if ids else None,
@@ -404,9 +409,8 @@ def filter_set(
             removed[question.id] = "answered without the data"
     for run in closed_book:
         right = [score["accuracy"] for score in run.scores.values() if "accuracy" in score]
-        notes.append(
-            f"{run.name}: {mean(right):.1%} of {len(right)} choices right without the data" if right else run.name
-        )
+        if right:
+            notes.append(f"{run.name}: {mean(right):.1%} of {len(right)} choices right without the data")
     if why := lacking():
         notes.append(f"duplicates were not looked for: {why.message}")
     else:
@@ -450,16 +454,19 @@ def read_scores(path: Path) -> tuple[dict[str, float], dict[str, float]]:
 def agreement_rows(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Compare each judge with the first: Spearman, kappa weighted by squares, share within one point, mean."""
     read = [(path, *read_scores(path)) for path in files]
-    first, modes, _ = read[0]
+    first, modes, medians = read[0]
     rows = []
     for path, other_modes, other_medians in read[1:]:
-        several = other_modes != other_medians
-        for name, scores in [("mode", other_modes), *([("median", other_medians)] if several else [])]:
-            ids = sorted(modes.keys() & scores.keys())
-            compared = agreement([modes[i] for i in ids], [scores[i] for i in ids])
+        several = (modes, other_modes) != (medians, other_medians)
+        for name, one, other in [
+            ("mode", modes, other_modes),
+            *([("median", medians, other_medians)] if several else []),
+        ]:
+            ids = sorted(one.keys() & other.keys())
+            scores = [other[i] for i in ids]
             row: dict[str, Any] = {"judge": str(path), "against": str(first), "by": name if several else "score"}
-            row |= compared
-            if ids and len(Counter(scores[i] for i in ids)) == 1:
+            row |= agreement([one[i] for i in ids], scores)
+            if len({*scores}) == 1:
                 row["spearman"] = "none: every score is the same"
-            rows.append(row | {"mean": round(mean(scores.values()), 2) if scores else None})
+            rows.append(row | {"mean": round(mean(scores), 2) if scores else None})
     return rows

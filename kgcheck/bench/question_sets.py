@@ -1,4 +1,4 @@
-"""Sets of questions with right answers: JSON lines, HeurekaBench's own files, and the split into dev and test.
+"""Sets of questions with right answers: JSON lines, and HeurekaBench's own files.
 
 An item is what is asked, the right answer, and the data with which it can be found: files, or a graph and a snapshot.
 """
@@ -14,7 +14,6 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.make import dev_and_test
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
@@ -51,14 +50,19 @@ class BenchQuestion(Value):
     def _is_whole(self) -> Self:
         if self.form == "open" and not (self.answer.strip() or self.names):
             raise ValueError("an open question has no answer")
-        if self.form == "choice" and not (self.right and set(self.right) <= self.options.keys()):
-            raise ValueError("the right options are not among the options")
+        if self.form == "choice" and not (self.right and set(self.right) <= self.options.keys() <= set(LETTERS)):
+            raise ValueError(f"a choice has options by letters of {LETTERS}, and the right ones among them")
         return self
 
     @property
     def words(self) -> str:
         """The question with its options."""
         return "\n".join([self.question, *(f"{letter}) {text}" for letter, text in self.options.items())])
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Nodes that it asks about, and its paper: what no two parts of a set share."""
+        return (*self.entities, *filter(None, [self.paper]))
 
 
 def question_id(*parts: object) -> str:
@@ -68,11 +72,14 @@ def question_id(*parts: object) -> str:
 
 def read_set(path: Path) -> list[BenchQuestion]:
     """Read a set: JSON lines, or a file of HeurekaBench."""
-    if read_whole(path).lstrip().startswith("{\n") or path.suffix == ".json":
-        found = parse_json(read_whole(path))
-        if isinstance(found, dict):
-            return [*_heureka(found, path)]
-    questions = read_models(path, BenchQuestion)
+    try:
+        whole = parse_json(read_whole(path))
+    except ValueError:
+        whole = None
+    by_paper = isinstance(whole, dict) and all(isinstance(insights, dict) for insights in whole.values())
+    questions = [*_heureka(whole, path)] if by_paper else read_models(path, BenchQuestion)
+    if not questions:
+        raise InputFormat(f"{path} holds no questions", "see docs/benchmarks.md")
     if len({question.id for question in questions}) < len(questions):
         raise InputFormat(f"{path} has two questions of one id", "give each question an id of its own")
     return questions
@@ -102,13 +109,14 @@ _QUESTION_KEYS: dict[Form, str] = {"open": "oe_question", "choice": "mcq_questio
 def _heureka(papers: Mapping[str, Any], path: Path) -> Iterable[BenchQuestion]:
     """Read the questions of a file of HeurekaBench: by paper, by insight."""
     for paper, insights in papers.items():
-        for name, insight in insights.items() if isinstance(insights, dict) else ():
-            form = next((f for f, key in _QUESTION_KEYS.items() if isinstance(insight, dict) and key in insight), None)
-            blocks = _BLOCK.findall(insight[_QUESTION_KEYS[form]]) if form else []
-            if form is None or not blocks:
+        for name, insight in insights.items():
+            given = insight if isinstance(insight, dict) else {}
+            texts = [(form, given[key]) for form, key in _QUESTION_KEYS.items() if isinstance(given.get(key), str)]
+            blocks = [(form, block) for form, text in texts for block in _BLOCK.findall(text)]
+            if not blocks:
                 why = f"{path}, {paper}, {name}: no question with an answer"
                 raise InputFormat(why, "each insight has oe_question or mcq_question")
-            for number, question, answer in blocks:
+            for form, (number, question, answer) in blocks:
                 yield _heureka_question(form, (paper, name, number), question, answer, insight, path)
 
 
@@ -165,11 +173,3 @@ def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path
             written.append(folder / file)
             write_text(written[-1], json.dumps(papers, ensure_ascii=False, indent=1) + "\n")
     return written
-
-
-def split_set(questions: Sequence[BenchQuestion], seed: int = 0) -> tuple[list[BenchQuestion], list[BenchQuestion]]:
-    """Split a set into dev and test, about 1 to 10: nothing that a question asks about is in both.
-
-    Questions of one paper stay together, too.
-    """
-    return dev_and_test(questions, lambda q: [*q.entities, *([f"paper {q.paper}"] if q.paper else ())], seed=seed)

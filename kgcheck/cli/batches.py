@@ -19,7 +19,6 @@ from kgcheck.cli.options import (
 from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE
 from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, MeasureOptions, SetOptions
-from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def batch_scv(
 
 @batch.command("set")
 @click.argument("file", type=FilePath())
-@workspace_options("store", "profile", "brain", "literature", "reference")
+@workspace_options("store", "profile", "brain")
 @options_of(SetOptions)
 @out_folder_option("Folder for results.jsonl; a run that was cut off goes on.")
 def batch_set(workspace: "Workspace", file: Path, options: SetOptions, out: Path) -> None:
@@ -129,8 +128,10 @@ def batch_set(workspace: "Workspace", file: Path, options: SetOptions, out: Path
     from kgcheck.bench.question_runs import run_set
 
     done = run_set(workspace, file, out, options)
-    note(*done.notes, *filter(None, [done.stopped]))
-    note(f"{done.batch.done} done now, {done.batch.before} before, {done.batch.failed} with an error; results: {out}")
+    went = f"{done.batch.done} done now, {done.batch.before} before, {done.batch.failed} with an error"
+    if done.stopped:
+        went = f"{done.stopped}; {done.left} questions are open: run the same command again to go on"
+    note(*done.notes, f"{went}; results: {out}")
     click.get_current_context().exit(EXIT_INCOMPLETE if done.batch.failed or done.left else 0)
 
 
@@ -139,24 +140,26 @@ def bench() -> None:
     """Make benchmark sets, grade answers, and measure judges of papers."""
 
 
-_DEV = click.option(
+DEV = click.option(
     "--dev",
     type=FilePath(dir_okay=False),
-    help="Write about one item of eleven here; no node that is asked about is in both files.",
+    help="Write about one item of eleven here; nothing that is asked about is in both files.",
 )
 
 
-def _write_set(
+def write_set(
     items: "Sequence[Value]", entities: "Callable[[Any], Iterable[str]]", out: Path, dev: Path | None, seed: int
 ) -> None:
-    """Write a set as JSON lines, in two parts where a file for the dev part is named."""
+    """Write a set as JSON lines, in two parts where a file for the dev part is named; whole, where it has no parts."""
     from kgcheck.bench.make import dev_and_test
+    from kgcheck.bench.question_sets import write_models
 
     files = {out: items}
+    write_models(out, items)
     if dev:
         files = dict(zip((dev, out), dev_and_test(items, entities, seed=seed), strict=True))
     for path, part in files.items():
-        write_text(path, "".join(f"{item.model_dump_json(exclude_none=True)}\n" for item in part))
+        write_models(path, part)
         note(f"{how_many(len(part), 'item')}: {path}")
 
 
@@ -180,7 +183,7 @@ def _write_set(
 @click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 @click.option("--per-type", type=click.IntRange(min=2), default=90, show_default=True, help="Items of each task type.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
-@_DEV
+@DEV
 def bench_make(
     workspace: "Workspace", truth_from: Path | None, out: Path, per_type: int, seed: int, dev: Path | None
 ) -> None:
@@ -190,7 +193,7 @@ def bench_make(
 
     made, notes = make_set(workspace, truth_from, per_type=per_type, seed=seed)
     note(*notes)
-    _write_set(made.items, entities_of, out, dev, seed)
+    write_set(made.items, entities_of, out, dev, seed)
     for name, counts in made.cells.items():
         result(f"{name}: {', '.join(f'{n} {label}' for label, n in counts.items())}")
 
@@ -199,7 +202,7 @@ def bench_make(
 @click.argument("files", nargs=-1, required=True, type=FilePath())
 @workspace_options(literature=index_option())
 @click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
-@_DEV
+@DEV
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice of the dev part.")
 def bench_claims(workspace: "Workspace", files: tuple[Path, ...], out: Path, dev: Path | None, seed: int) -> None:
     """Join the labelled claims of FILES over one index into a set in BioKGBench's form, for kgcheck batch scv.
@@ -212,7 +215,7 @@ def bench_claims(workspace: "Workspace", files: tuple[Path, ...], out: Path, dev
     notes: list[str] = []
     made, left_out = join_claims(files, workspace.index(notes))
     note(*notes, *(f"{how_many(count, 'item')} left out: {why}" for why, count in left_out.items()))
-    _write_set(made, lambda claim: claim.evidence, out, dev, seed)
+    write_set(made, lambda claim: claim.evidence, out, dev, seed)
 
 
 @bench.command("judge")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kgcheck.cli.batches import bench
+from kgcheck.cli.batches import DEV, bench, write_set
 from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show
 from kgcheck.errors import EXIT_INCOMPLETE, UsageError
@@ -109,7 +109,7 @@ def bench_sign(
 @click.option("--count", type=click.IntRange(min=1), default=200, show_default=True, help="Questions from the graph.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @click.option("--outside-tools", is_flag=True, help="Ask about the insights that were rejected for want of such.")
-@click.option("--split", is_flag=True, help="Write dev and test, about 1 to 10, no node or paper in both.")
+@DEV
 @_OUT
 def bench_questions(
     workspace: "Workspace",
@@ -119,30 +119,18 @@ def bench_questions(
     count: int,
     seed: int,
     outside_tools: bool,
-    split: bool,
+    dev: Path | None,
     out: Path,
 ) -> None:
     """Make questions: on signed INSIGHTS by a model, or from the graph, where a reference bears the whole answer."""
     from kgcheck.bench.question_runs import graph_questions, insight_questions
-    from kgcheck.bench.question_sets import split_set, write_models
 
     if insights:
         made, notes = insight_questions(workspace, insights, domain, options.total, outside_tools=outside_tools)
     else:
         made, notes = graph_questions(workspace, count, seed)
     note(*notes)
-    sets = {out: made}
-    if split:
-        sets = dict(
-            zip(
-                (out.with_stem(f"{out.stem}_dev"), out.with_stem(f"{out.stem}_test")),
-                split_set(made, seed),
-                strict=True,
-            )
-        )
-    for path, questions in sets.items():
-        write_models(path, questions)
-        note(f"{how_many(len(questions), 'question')}: {path}")
+    write_set(made, lambda question: question.subjects, out, dev, seed)
 
 
 @bench.command("grade")
@@ -180,8 +168,8 @@ def bench_grade(
     if not rows:
         raise UsageError("one run alone has nothing to be compared with", "name another one, or leave --bands out")
     show(format_, rows, rows_table(rows, tuple(rows[0])))
-    if any(len(one.scores) < len(one.results) for one in graded):
-        note("some answers ended with an error and have no score; the same commands go on with them")
+    if any(len(one.scores) < len(one.results) or any("error" in r for r in one.results.values()) for one in graded):
+        note("some answers are missing and count as wrong, or have no score; the same commands go on with them")
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kgcheck.bench.models import ModelEntry
 from tests.support import team_scripts
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.benchmark_models import careless, diligent
@@ -108,6 +109,12 @@ def test_what_is_there_is_not_run_again(compared: Path, servers: tuple[ChatServe
     assert "KGQA and SCV (table 5)" in first.out
 
 
+def test_no_price_of_another_model_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_LLM_PRICE_CACHED", "0.5")
+
+    assert ModelEntry(name="a", model="m", price_input=1, price_output=2).settings().llm_price_cached is None
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -117,6 +124,7 @@ def test_what_is_there_is_not_run_again(compared: Path, servers: tuple[ChatServe
         ("sets = {kgqa = 'none.json'}\nmodels = [{name = 'a'}]", "there is no file"),
         ("sets = {kgqa = 'q.json'}\nmodels = [{name = 'a', model = 'm', key = 'NOT_SET'}]", "NOT_SET is not set"),
         ("sets = {kgqa = 'q.json'}\nmodels = [{name = '../a'}]", "name"),
+        ("sets = {kgqa = 'q.json'}\nmodels = [{name = '..'}]", "should match pattern"),
         ("sets = {kgqa = 'q.json'}\nmodels = [{name = 'a', key = 'sk-123'}]", "key"),
         ("sets = {kgqa = 'q.json'}\nprotocol = 'mine'\nmodels = [{name = 'a'}]", "protocol"),
         ("this is no TOML", "is wrong"),

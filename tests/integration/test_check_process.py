@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import team_scripts
 from tests.support.audits import demo
-from tests.support.chat_server import Asked, Call, Move, Say, Script, chatty, with_model, wrong_json, wrong_tool
+from tests.support.chat_server import Asked, Call, Fail, Move, Say, Script, chatty, with_model, wrong_json, wrong_tool
 
 HEAD, TAIL = team_scripts.HEAD[1], team_scripts.TAIL[1]
 ITEM = {"check": [HEAD, team_scripts.RELATION, TAIL], "label": "refute"}
@@ -35,6 +35,17 @@ def test_a_good_way(tmp_path: Path) -> None:
     ] * 8
     assert result["score"]["faults"] == []
     assert found["all"]["idle_turns"] == 0
+
+
+def test_what_an_endpoint_did_not_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGCHECK_LLM_RETRIES", "0")
+    (tmp_path / "one.json").write_text(json.dumps([ITEM]))
+    run = ("batch", "kgcheck", tmp_path / "one.json", "--store", demo().store, "--reference", demo().reference)
+    down, _ = with_model(lambda asked: Fail(503, "down"), *run, "--out", tmp_path / "b", cwd=tmp_path)
+    found, _ = with_model(team_scripts.agents(), *run, "--out", tmp_path / "b", "--format", "json", cwd=tmp_path)
+
+    assert (down.code, "1 ended with an error" in down.err) == (3, True), down.err
+    assert json.loads(found.out)["all"]["exact_match"] == 100
 
 
 def test_the_conclusion_of_the_model_is_scored_beside_the_verdict(tmp_path: Path) -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from kgcheck.bench.graph_questions import GraphQuestionMaker, Side, VerifiedNeighbours
 from kgcheck.bench.insights import Insight
-from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, split_set, write_heureka, write_models
+from kgcheck.bench.make import dev_and_test
+from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
-from kgcheck.errors import UsageError
+from kgcheck.errors import InputFormat, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.profile.schema import load_schema
 from kgcheck.questions.answer import Answer, Questions
 from tests.support.audits import Said, demo, kgcheck
-from tests.support.chat_server import MODEL, Asked, Say, Script, chat_server
+from tests.support.chat_server import MODEL, Asked, Call, Move, Say, Script, chat_server
 
 COUNT = 100
 """Questions of the demo graph."""
@@ -131,8 +132,38 @@ def test_a_signature_is_of_the_parts_that_it_names(tmp_path: Path) -> None:
     assert not first.model_copy(update={"signature": edited}).is_usable()
 
 
+def choice(**changes: Any) -> str:
+    whole = {"id": "a", "form": "choice", "question": "Which?", "options": {"A": "x", "B": "y"}, "right": ["A"]}
+    return json.dumps(whole | changes)
+
+
 def read_set_or_none(path: Path) -> list[BenchQuestion] | None:
     return read_set(path) if path.read_text() else None
+
+
+def test_what_a_model_asks_or_finds_twice_is_there_once_and_kept_where_it_has_no_dev_part(tmp_path: Path) -> None:
+    found = {"summary": "ZNX1 is needed for the growth of QPR7 neurons.", "grounding": [SENTENCE]}
+    twice = {"ProposedInsights": {"insights": [found, found | {"summary": "QPR7 neurons need ZNX1 for growth."}]}}
+    arguments = ("bench", "insights", paper(tmp_path), "--brain", "llm", "--out", "insights.jsonl")
+    insights = by_model(says(twice), tmp_path, *arguments)
+    ids = [one["id"] for one in rows(tmp_path / "insights.jsonl")]
+    sign = ("bench", "sign", "insights.jsonl", ids[0], "--as", "validated", "--by", "A. Reader")
+    kgcheck(*sign, cwd=tmp_path)
+    question = {"question": "What does deletion of ZNX1 do to QPR7 neurons?", "answer": "It reduced growth."}
+    script = says({"MadeQuestions": {"questions": [question, question]}})
+    options = {"A": "growth", "B": "sleep", "C": "age", "D": "weight"}
+    choices = [{"question": "What does deletion of ZNX1 reduce?", "options": options, "right": ["A"]}]
+    other = says({"MadeQuestions": {"questions": choices}})
+
+    def play(asked: Asked) -> Move:
+        return script(asked) if "two open" in asked.text else other(asked)
+
+    made = ("bench", "questions", "insights.jsonl", "--dev", "dev.jsonl", "--out", "set.jsonl")
+    done = by_model(play, tmp_path, *made)
+
+    assert (len(ids), "bear" in insights.err) == (1, True)
+    assert (done.code, "no dev part" in done.err) == (2, True)
+    assert [q.form for q in read_set(tmp_path / "set.jsonl")] == ["open", "choice"]
 
 
 def test_an_answer_beyond_the_validated_part_is_refused(tmp_path: Path) -> None:
@@ -300,13 +331,15 @@ def test_what_two_models_know_without_the_data_is_left_out(graph_set: Path) -> N
 
 def test_a_set_is_split_without_a_shared_node() -> None:
     questions = [
-        BenchQuestion(id=str(n), form="open", question="Which?", answer="x", entities=(f"P{n // 2}", f"Q{n % 40}"))
+        BenchQuestion(
+            id=str(n), form="open", question="Which?", answer="x", entities=(f"P{n // 2}",), paper=f"Q{n % 40}"
+        )
         for n in range(110)
     ]
-    dev, test = split_set(questions, seed=3)
+    dev, test = dev_and_test(questions, lambda question: question.subjects, seed=3)
 
     assert {q.id for q in (*dev, *test)} == {q.id for q in questions}
-    assert not {e for q in dev for e in q.entities} & {e for q in test for e in q.entities}
+    assert not {e for q in dev for e in q.subjects} & {e for q in test for e in q.subjects}
 
 
 def test_heureka_files_go_in_and_out(tmp_path: Path, shared_data: Path) -> None:
@@ -340,3 +373,136 @@ def test_judges_are_compared_and_a_flat_one_ranks_nothing(tmp_path: Path) -> Non
     assert (people["spearman"], people["kappa"], people["within_one"]) == (1.0, 1.0, 1.0)
     assert (flat["spearman"], flat["kappa"]) == ("none: every score is the same", 0.0)
     assert (bad.code, "a score of 1 to 5" in bad.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cut_off.json", '{"id": "a",\n'),
+        ("empty.json", "{}"),
+        ("empty.jsonl", ""),
+        ("no_answer.jsonl", '{"id": "a", "form": "open", "question": "Which?"}'),
+        ("letters.jsonl", choice(options={"a": "x", "b": "y"}, right=["a"])),
+        ("right.jsonl", choice(options={"A": "x", "B": "y"}, right=["C"])),
+        ("twice.jsonl", f"{choice()}\n{choice()}"),
+        ("number.json", '{"paper": {"insight": {"oe_question": 3}}}'),
+        ("no_insights.json", '{"paper": 3}'),
+    ],
+)
+def test_a_malformed_set_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+
+    with pytest.raises(InputFormat, match=name):
+        read_set(tmp_path / name)
+
+
+def test_an_insight_may_have_questions_of_both_forms(tmp_path: Path) -> None:
+    insight = {
+        "oe_question": "**Question1:** What binds ZNX1?\n\n**Answer1:** QPR7 binds it.",
+        "mcq_question": "**Question1:** What binds ZNX1?\nA) QPR7\nB) TLY3\n\n**Answer1:** A",
+    }
+    (tmp_path / "both.json").write_text(json.dumps({"paper": {"one": insight}}))
+
+    assert [q.form for q in read_set(tmp_path / "both.json")] == ["open", "choice"]
+
+
+GRADED = [
+    {"id": "gene", "form": "open", "question": "Which gene?", "answer": "IL-6", "category": "genes"},
+    {"id": "number", "form": "open", "question": "How many?", "answer": "5", "category": "numbers"},
+    {"id": "denied", "form": "open", "question": "Does it?", "answer": "no", "category": "numbers"},
+    {"id": "error", "form": "choice", "question": "Which?", "options": {"A": "x", "B": "y"}, "right": ["B"]},
+    {"id": "open", "form": "open", "question": "What?", "answer": "ZNX1 binds QPR7."},
+]
+
+
+def graded(folder: Path, answers: list[dict[str, Any]], *more: object) -> list[dict[str, Any]]:
+    (folder / "graded.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in GRADED))
+    (folder / "run").mkdir(exist_ok=True)
+    (folder / "run" / "results.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in answers))
+    done = kgcheck("bench", "grade", "graded.jsonl", "run", "--format", "json", *more, cwd=folder)
+    assert done.code == 3, done.err
+    found: list[dict[str, Any]] = json.loads(done.out)
+    return found
+
+
+ANSWERS: list[dict[str, Any]] = [
+    {"id": "gene", "answer": "It is IL-6.", "tokens": 100, "cost": 1.0},
+    {"id": "number", "answer": "There are 5.", "tokens": 10, "cost": 0.5},
+    {"id": "denied", "answer": "Yes, no doubt.", "tokens": 1, "cost": 0.25},
+    {"id": "error", "error": "the endpoint is down"},
+]
+
+
+def test_errors_and_open_questions_count_as_wrong_and_each_category_has_its_own_cost(tmp_path: Path) -> None:
+    whole, *kinds = graded(tmp_path, ANSWERS, "--categories")
+
+    assert (whole["items"], whole["errors"], whole["score"], whole["accuracy"]) == (5, 2, "3.00", "0.00")
+    of = {row["type"]: (row["items"], row["score"], row["tokens"], row["cost"]) for row in kinds}
+    assert of == {
+        "genes": (1, "5.00", 100, 1.0),
+        "none": (2, "1.00", 0, None),
+        "numbers": (2, "3.00", 11, 0.75),
+    }
+
+
+def test_runs_that_are_repeated_later_are_those_of_the_system(tmp_path: Path) -> None:
+    for folder in ("run-1", "run-2"):
+        (tmp_path / "run" / folder).mkdir(parents=True)
+        (tmp_path / "run" / folder / "results.jsonl").write_text(json.dumps(ANSWERS[0]) + "\n")
+    (row,) = graded(tmp_path, ANSWERS)
+
+    assert (row["runs"], row["items"], row["errors"]) == (2, 5, 8)
+
+
+def test_an_answer_that_has_changed_is_graded_anew(tmp_path: Path) -> None:
+    graded(tmp_path, ANSWERS)
+    (row,) = graded(tmp_path, [{"id": "gene", "answer": "It is not IL-6."}, *ANSWERS[1:]])
+
+    assert row["score"] == "2.00"
+
+
+def test_a_model_grades_anew_only_what_has_changed(tmp_path: Path) -> None:
+    fact = {"facts": [{"fact": "it", "state": "full", "quote": "binds"}]}
+    answers = [*ANSWERS, {"id": "open", "answer": "ZNX1 binds QPR7."}]
+    graded(tmp_path, answers)
+    asked: list[str] = []
+
+    def judge(asking: Asked) -> Say:
+        asked.append(asking.last)
+        return Say(json.dumps(fact))
+
+    for _ in range(2):
+        by_model(judge, tmp_path, "bench", "grade", "graded.jsonl", "run", "--judge", "llm")
+        calls = len(asked)
+    graded(tmp_path, [*ANSWERS, {"id": "open", "answer": "QPR7 binds ZNX1."}])
+    by_model(judge, tmp_path, "bench", "grade", "graded.jsonl", "run", "--judge", "llm")
+
+    assert (calls, len(asked)) == (2, 3)
+
+
+def test_the_first_judge_may_be_people(tmp_path: Path) -> None:
+    (tmp_path / "people.jsonl").write_text('{"id": "a", "scores": [1, 1, 4, 5, 5]}\n{"id": "b", "scores": [2, 2, 5]}\n')
+    (tmp_path / "rules.jsonl").write_text(
+        "".join(f'{{"id": "{i}", "score": {n}}}\n' for i, n in zip("abc", (4, 2, 5), strict=True))
+    )
+    done = kgcheck("bench", "agree", "people.jsonl", "rules.jsonl", "--format", "json", cwd=tmp_path)
+
+    found = {row["by"]: (row["answers"], row["within_one"], row["mean"]) for row in json.loads(done.out)}
+    assert found == {"mode": (2, 0.5, 3.0), "median": (2, 1.0, 3.0)}
+
+
+@pytest.mark.slow
+def test_a_budget_for_all_questions_is_kept_and_another_set_does_not_go_on(tmp_path: Path) -> None:
+    def call(asked: Asked) -> Say:
+        return Say(calls=(Call("answer", {"understood": False}),))
+
+    (tmp_path / "set.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in GRADED))
+    run = ("batch", "set", "set.jsonl", "--store", demo().store, "--brain", "llm", "--out", "run")
+    stopped = by_model(call, tmp_path, *run, "--total-tokens", "1000")
+    kept = len(rows(tmp_path / "run" / "results.jsonl"))
+    (tmp_path / "set.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in GRADED[:3]))
+    other = by_model(call, tmp_path, *run)
+
+    assert (stopped.code, 0 < kept < len(GRADED)) == (3, True), stopped.err
+    assert f"{len(GRADED) - kept} questions are open" in stopped.err
+    assert (other.code, "other options: questions" in other.err) == (2, True), other.err
