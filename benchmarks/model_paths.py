@@ -31,8 +31,6 @@ NOTE = ROOT / "examples" / "grounding" / "note.md"
 RESULTS = NOTE.parent / "results.json"
 OBJECTIVES = ROOT / "loaders" / "ckg" / "demo" / "protocols"
 
-_MODEL_SETTINGS = {"llm_base_url", "llm_model", "llm_timeout_s", "llm_retries", "llm_small"}
-
 
 class Came(NamedTuple):
     """What came of a path: what was asked for, what of the model's is used, and why the rest is not."""

@@ -361,12 +361,6 @@ def step_triple(node: Ref, relation: str, direction: Direction, other: Ref) -> T
     return Triple(head=head, relation=relation, tail=tail)
 
 
-def tools_table(tools: Iterable[Tool]) -> str:
-    """The tools as rows of a table in Markdown: name, who may call it, purpose; for the documentation."""
-    rows = (f"| `{t.name}` | {', '.join(r.value for r in AgentRole if r in t.roles)} | {t.purpose} |" for t in tools)
-    return "\n".join(("| tool | who may call it | what it gives |", "| --- | --- | --- |", *rows))
-
-
 def _step_ends(node: Ref, step: NeighbourArguments | SharedArguments) -> tuple[str, str, str]:
     """Head label, relation and tail label of the pattern that a step goes along."""
     if step.direction == "out":

@@ -6,7 +6,7 @@ stands alone in a `Quoted`, never inside a sentence of kgcheck's.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.grounding.remarks import Check, Remarked, state_of
@@ -30,9 +30,6 @@ MOST_CHARACTERS, MOST_ITEMS = 2_000, 40
 
 MOST_OF_KIND = 25
 """Most facts of one kind in a brief."""
-
-Origin = Literal["graph", "source", "paper", "person", "text"]
-"""``text``: the text or protocol that whoever calls has given."""
 
 T = TypeVar("T")
 

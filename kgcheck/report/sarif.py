@@ -1,4 +1,4 @@
-"""Write a run, or remarks on a text, as SARIF 2.1.0 for code hosts and dashboards.
+"""Write a run as SARIF 2.1.0 for code hosts and dashboards.
 
 A rule is a reason. A result is a finding, and what follows from it is at its related locations. Of a graph there are no
 files, so findings stand at logical locations, the nodes.
@@ -7,7 +7,7 @@ What could not be looked at is no result but a notification of the invocation.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -77,7 +77,7 @@ def sarif(
         "automationDetails": {
             "id": f"kgcheck/{_uri_part(run.store)}/{run.id}",
             "guid": _guid(run.id),
-            "description": {"text": sarif_text(f"kgcheck audit of {run.store}, profile {run.profile}")},
+            "description": {"text": _plain(f"kgcheck audit of {run.store}, profile {run.profile}")},
         },
         "invocations": [_invocation(run, tallies, left_out, exit_code)],
         "results": results,
@@ -106,7 +106,7 @@ class _Rules:
         place = self._places.setdefault((reason, structural), len(self.listed))
         if place == len(self.listed):
             kind, level = _level(finding)
-            helped = sarif_text(reason_help(reason, finding.task.type))
+            helped = _plain(reason_help(reason, finding.task.type))
             more = {
                 "fullDescription": {"text": helped},
                 "help": {"text": f"{helped} {MARKS[finding.mark]} kgcheck explain shows the evidence."},
@@ -123,7 +123,7 @@ def _level(finding: Finding) -> tuple[str, str]:
 
 def _rule(id_: str, name: str, words: str) -> dict[str, Any]:
     shown = "".join(word.capitalize() for word in name.split("_"))
-    return {"id": id_, "name": shown, "shortDescription": {"text": sarif_text(f"{words}.")}}
+    return {"id": id_, "name": shown, "shortDescription": {"text": _plain(f"{words}.")}}
 
 
 def _result(
@@ -137,7 +137,7 @@ def _result(
         "ruleIndex": place,
         "kind": kind,
         "level": level,
-        "message": {"text": sarif_text(_message(finding))},
+        "message": {"text": _plain(_message(finding))},
         "locations": [{"logicalLocations": [_location(ref, n) for ref, n in _ends(finding)]}],
         "partialFingerprints": {"kgcheckTask/v1": finding.fingerprint},
         "rank": round(verdict.confidence * 100, 1),
@@ -147,7 +147,7 @@ def _result(
         result["relatedLocations"] = [
             {
                 "id": number,
-                "message": {"text": sarif_text(f"follows from it: {_message(one)}")},
+                "message": {"text": _plain(f"follows from it: {_message(one)}")},
                 "logicalLocations": [_location(ref, name) for ref, name in _ends(one)],
             }
             for number, one in enumerate(following, 1)
@@ -250,27 +250,10 @@ def _notifications(run: Run, tallies: Iterable[Tally], left_out: int) -> Iterato
 
 
 def _notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": sarif_text(text)}}
+    return {"level": level, "message": {"text": _plain(text)}}
 
 
-def remarks_sarif(
-    rules: Mapping[str, str], results: Sequence[Mapping[str, Any]], failures: Iterable[str], exit_code: int
-) -> dict[str, Any]:
-    """Remarks about a text as SARIF: a rule is a kind of remark."""
-    places = {rule: place for place, rule in enumerate(rules)}
-    listed = [_rule(rule, rule, means) for rule, means in rules.items()]
-    driver = {"name": "kgcheck", "version": __version__, "rules": listed}
-    invocation = {
-        "executionSuccessful": True,
-        "exitCode": exit_code,
-        "toolExecutionNotifications": [_notification("warning", f"could not look: {text}") for text in failures],
-    }
-    found = [{**result, "ruleIndex": places[result["ruleId"]]} for result in results]
-    run = {"tool": {"driver": driver}, "invocations": [invocation], "results": found}
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def sarif_text(text: str) -> str:
+def _plain(text: str) -> str:
     """Plain text as SARIF reads it: no link and no place for an argument stands in it, and it is not too long."""
     shown = visible(text)[:_LONGEST]
     return re.sub(r"([\\\[\]])", r"\\\1", shown).replace("{", "{{").replace("}", "}}")

@@ -33,7 +33,6 @@ from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
 from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.app import create_app
-from kgcheck.service.limits import ServiceLimits
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.tasks import MOST_ATTEMPTS, Tasks
 from kgcheck.settings import Settings
@@ -284,16 +283,6 @@ def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Step
 
 
 # The kinds that there are, over the demo.
-
-
-@contextmanager
-def over_demo(folder: Path) -> Iterator[tuple[Service, TestClient]]:
-    shutil.copy(demo_ledger(), folder / "ledger.sqlite")
-    place = {"store": str(demo().store), "reference": str(demo().reference), "ledger": str(folder / "ledger.sqlite")}
-    service = Service(ServiceOptions(**place, limits=ServiceLimits(tasks=1)), Settings(home=folder / "home"))
-    how: dict[str, Any] = {"raise_server_exceptions": False, "headers": bearer(service)}
-    with TestClient(create_app(service), "http://127.0.0.1", **how) as client:
-        yield service, client
 
 
 @contextmanager

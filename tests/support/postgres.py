@@ -146,13 +146,6 @@ def own_server(*, durable: bool = False, is_made: bool = True) -> Iterator[Postg
                 server.stop()
 
 
-@contextmanager
-def running_server() -> Iterator[URL]:
-    """A server with an empty database; skips where it cannot run."""
-    with own_server() as server:
-        yield server.address()
-
-
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A server for the tests of a session; under pytest-xdist each worker has its own."""

@@ -36,7 +36,6 @@ _CONNECTING = frozenset(
 )
 _IN_BRACKET = re.compile(r"((?:[^\W\d_][\w/+-]{1,40} )?[^\W\d_][\w/+-]{0,40}) \($|\(([^\W\d_][\w/+-]{1,40}), $")
 _BRACKET_ENDS = re.compile(r"\s?[);,]")
-_FORMULA = re.compile(r"[*^+/\u2212\u0370-\u03ffA-Z(]")
 _NAMES_A_MATERIAL = ("concentration", "dose", "volume", "share", "mass", "amount")
 _COUNTS_NOTHING = 10**7
 _MANY = 1_000

@@ -7,8 +7,6 @@ import pytest
 from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import EdgeColumns, NodeColumns, columns_of
 
-KGX_NODE = ("id", "category", "name")
-
 
 def edges(names: str, *rows: str, file: str = "a.tsv") -> EdgeColumns:
     parted = [row.split("\t") for row in rows]
