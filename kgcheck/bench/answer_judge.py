@@ -141,20 +141,36 @@ def judge_by_rules(right: str, answer: str, question: str = "", names: Sequence[
     return JudgedAnswer(score=score_of(facts, recalled), facts=tuple(facts), from_memory=recalled)
 
 
-class JudgedFacts(BaseModel):
+class StatedFact(BaseModel):
+    """State of one fact, as a model says it."""
+
+    number: int
+    state: FactState
+    quote: str = ""
+
+
+class StatedFacts(BaseModel):
     """The form of a model's answer."""
 
-    facts: list[JudgedFact] = Field(min_length=1)
+    facts: list[StatedFact]
 
 
 def judge_by_model(
     task: str, question: str, right: str, answer: str, client: "ChatClient", meter: "Meter | None" = None
 ) -> JudgedAnswer:
-    """Judge an answer by a model: a fact that it says is there, and does not quote from the answer, is missing."""
-    content = {"question": question, "right_answer": right, "answer": answer}
-    stated, _ = client.answer(messages_of(task, content), JudgedFacts, meter=meter, temperature=0)
-    facts = [fact if fact.quote.strip() and fact.quote in answer else _missing(fact.fact) for fact in stated.facts]
-    return JudgedAnswer(score=score_of(facts), facts=tuple(facts[:MOST_FACTS]))
+    """Judge an answer by a model, which says the states of the facts of the right answer and nothing else.
+
+    A fact that it does not speak of, or says is there and does not quote from the answer, is missing.
+    """
+    wanted = atomic_facts(right) or [right]
+    content = {"question": question, "right_answer": right, "facts": dict(enumerate(wanted, 1)), "answer": answer}
+    stated, _ = client.answer(messages_of(task, content), StatedFacts, meter=meter, temperature=0)
+    quoted = {one.number: one for one in stated.facts if one.quote.strip() and one.quote in answer}
+    facts = [
+        JudgedFact(fact=fact, state=one.state, quote=one.quote) if (one := quoted.get(number)) else _missing(fact)
+        for number, fact in enumerate(wanted, 1)
+    ]
+    return JudgedAnswer(score=score_of(facts), facts=tuple(facts))
 
 
 def _missing(fact: str) -> JudgedFact:

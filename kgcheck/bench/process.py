@@ -87,7 +87,7 @@ def _refused(event: Event) -> ProcessFault | None:
     return ProcessFault.ARGUMENTS if event.text.startswith("{") else ProcessFault.CHATTER
 
 
-_WORD = re.compile(r"[\w:.-]*\d[\w:.-]*\w|\w[\w:.-]*\d")
+_WORD = re.compile(r"[\w:.-]+")
 _LEAST_ID = 6
 """Characters of a text that is taken for an id: shorter ones are words as well."""
 
@@ -97,7 +97,8 @@ def _naming_unshown(events: Sequence[Event], schema: Schema) -> Iterator[Event]:
     shown = json.dumps(events[0].request) if events else ""
     labels = [label for label in schema.labels if not label.matches("word")]
     for event in events:
-        ids = {word for word in _WORD.findall(event.text) if len(word) >= _LEAST_ID and not event.tool}
+        words = () if event.tool else (word.strip(":.-") for word in _WORD.findall(event.text))
+        ids = {word for word in words if len(word) >= _LEAST_ID and re.search(r"\d", word)}
         if any(id_ not in shown and any(label.matches(id_) for label in labels) for id_ in ids):
             yield event
         shown += json.dumps(event.result) if event.result else ""

@@ -8,6 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -99,10 +100,8 @@ def write_models(path: Path, models: Iterable[Value]) -> None:
     write_text(path, "".join(f"{as_json(one.model_dump(exclude_defaults=True))}\n" for one in models))
 
 
-_BLOCK = re.compile(
-    r"\*\*Question(\d*):\*\*\s*(.*?)\s*\*\*Answer\d*:\*\*\s*(.*?)\s*(?=\*\*Question\d*:\*\*|\Z)", re.DOTALL
-)
-_OPTION = re.compile(r"^\s*([A-H])[).]\s*(.*?)\s*$", re.MULTILINE)
+_HEADING = re.compile(r"\*\*(Question|Answer)(\d*):\*\*")
+_OPTION = re.compile(r"^[^\S\n]*+([A-H])[).](.*)$", re.MULTILINE)
 _QUESTION_KEYS: dict[Form, str] = {"open": "oe_question", "choice": "mcq_question"}
 
 
@@ -112,7 +111,7 @@ def _heureka(papers: Mapping[str, Any], path: Path) -> Iterable[BenchQuestion]:
         for name, insight in insights.items():
             given = insight if isinstance(insight, dict) else {}
             texts = [(form, given[key]) for form, key in _QUESTION_KEYS.items() if isinstance(given.get(key), str)]
-            blocks = [(form, block) for form, text in texts for block in _BLOCK.findall(text)]
+            blocks = [(form, block) for form, text in texts for block in _blocks(text)]
             if not blocks:
                 why = f"{path}, {paper}, {name}: no question with an answer"
                 raise InputFormat(why, "each insight has oe_question or mcq_question")
@@ -120,11 +119,22 @@ def _heureka(papers: Mapping[str, Any], path: Path) -> Iterable[BenchQuestion]:
                 yield _heureka_question(form, (paper, name, number), question, answer, insight, path)
 
 
+def _blocks(text: str) -> list[tuple[str, str, str]]:
+    """Numbers, questions and answers, each under a heading in bold letters."""
+    parts = _HEADING.split(text)
+    headed = zip(parts[1::3], parts[2::3], map(str.strip, parts[3::3]), strict=True)
+    return [
+        (number, question, answer)
+        for (kind, number, question), (other, _, answer) in pairwise(headed)
+        if (kind, other) == ("Question", "Answer")
+    ]
+
+
 def _heureka_question(
     form: Form, place: tuple[str, str, str], question: str, answer: str, insight: Mapping[str, Any], path: Path
 ) -> BenchQuestion:
     paper, name, number = place
-    options = {letter: text for letter, text in _OPTION.findall(question)} if form == "choice" else {}
+    options = {letter: text.strip() for letter, text in _OPTION.findall(question)} if form == "choice" else {}
     given: dict[str, Any] = {"answer": answer}
     if form == "choice":
         question = question[: next(_OPTION.finditer(question)).start()].strip() if options else question
@@ -165,7 +175,7 @@ def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path
             )
             before = insight.get(_QUESTION_KEYS[question.form], "")
             number = question.id.rpartition("/")[2]
-            number = number if number.isdigit() else str(len(_BLOCK.findall(before)) + 1)
+            number = number if number.isdigit() else str(len(_blocks(before)) + 1)
             answer = ",".join(question.right) or question.answer or ", ".join(question.names)
             block = f"**Question{number}:** {question.words}\n\n**Answer{number}:** {answer}"
             insight[_QUESTION_KEYS[question.form]] = f"{before}\n\n{block}".strip()

@@ -10,7 +10,7 @@ from kgcheck.literature.documents import clean
 from kgcheck.literature.titles import is_small, title_words
 from kgcheck.resources import resource_dir
 
-_BRACKETED = re.compile(r"[(\[]([^)\]]*)[)\]]")
+_BRACKETED = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 _SUBTITLE = re.compile(r"(?:\s:|\s?=)\s.*")
 """Society that publishes a journal, or its name in another language, behind the name in PubMed."""
 

@@ -462,7 +462,7 @@ def test_an_answer_that_has_changed_is_graded_anew(tmp_path: Path) -> None:
 
 
 def test_a_model_grades_anew_only_what_has_changed(tmp_path: Path) -> None:
-    fact = {"facts": [{"fact": "it", "state": "full", "quote": "binds"}]}
+    fact = {"facts": [{"number": 1, "state": "full", "quote": "binds"}]}
     answers = [*ANSWERS, {"id": "open", "answer": "ZNX1 binds QPR7."}]
     graded(tmp_path, answers)
     asked: list[str] = []

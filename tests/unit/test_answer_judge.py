@@ -127,17 +127,19 @@ def test_agreement_is_that_of_the_formulas(pairs: list[tuple[int, int]]) -> None
 
 
 def test_a_model_judges_only_by_words_of_the_answer() -> None:
+    right = "ABC1 rises. DEF2 falls. GHI3 is high. JKL4 is low."
     facts = [
-        {"fact": "A rises", "state": "full", "quote": "A rises"},
-        {"fact": "B falls", "state": "full", "quote": "B falls"},
-        {"fact": "C", "state": "full"},
-        {"fact": "D rises", "state": "missing", "quote": "A rises"},
+        {"number": 1, "state": "full", "quote": "ABC1 rises"},
+        {"number": 2, "state": "full", "quote": "DEF2 falls"},
+        {"number": 3, "state": "full"},
+        {"number": 9, "state": "full", "quote": "ABC1 rises"},
     ]
     with (
         chat_server(stubborn(Say(json.dumps({"facts": facts})))) as server,
         ChatClient(Settings(llm_base_url=server.url, llm_model=MODEL)) as client,
     ):
-        judged = judge_by_model("Judge.", "What changes?", "A rises, B falls, C.", "A rises in all.", client)
+        judged = judge_by_model("Judge.", "What changes?", right, "ABC1 rises in all.", client)
 
+    assert [f.fact for f in judged.facts] == ["ABC1 rises", "DEF2 falls", "GHI3 is high", "JKL4 is low"]
     assert [f.state.value for f in judged.facts] == ["full", "missing", "missing", "missing"]
     assert judged.score == 2
