@@ -161,12 +161,13 @@ def shown_again(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["alzheimer", "rasopathies"])
-def test_demo_designs_protocols_on_what_it_verified(shown_again: Shown, name: str) -> None:
+@pytest.mark.parametrize(("name", "ready"), [("alzheimer", {"neighbourhood"}), ("rasopathies", set[str]())])
+def test_demo_designs_protocols_on_what_it_verified(shown_again: Shown, name: str, ready: set[str]) -> None:
     protocol = read_protocol(shown_again.out / "protocols" / name / "protocol.json")
     facts = {fact.id: fact for fact in protocol.facts}
 
-    assert {step.analysis for step in protocol.steps} == {"", "enrichment", "proximity", "neighbourhood"}
+    # The others have too few genes in the network of the demo.
+    assert {step.analysis for step in protocol.steps} == {"", "enrichment", *ready}
     assert all(facts[id_].verified for step in protocol.steps for id_ in step.facts)
     assert sum(fact.verified for fact in protocol.facts) > 80
     assert any(fact.outcome is Outcome.REFUTED for fact in protocol.facts)
