@@ -90,6 +90,8 @@ def join_claims(files: Sequence[Path], index: LiteratureIndex) -> tuple[list[Joi
     """Join the labelled claims of files whose papers an index has, and count those left out by reason."""
     made: dict[str, JoinedClaim] = {}
     left_out = Counter[str]()
+    if twice := [name for name, count in Counter(file.stem for file in files).items() if count > 1]:
+        raise UsageError(f"two files are called {twice[0]}, and claims go by these names", "copy one to another name")
     for file in files:
         for item in read_items(file):
             claim = as_claim(item.claim) if item.claim.endswith("?") else item.claim

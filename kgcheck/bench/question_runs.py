@@ -30,6 +30,7 @@ from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
 from kgcheck.errors import InputFormat, UsageError
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.embed import open_model
 from kgcheck.literature.weights import lacking
@@ -396,12 +397,22 @@ def band_rows(first: Graded, other: Graded) -> list[dict[str, Any]]:
     ]
 
 
+def refuse_given_data(systems: Sequence[Path]) -> None:
+    """Refuse systems that are not two models, at least, none of which was given the data."""
+    models = set[str]()
+    for run in runs_of(systems):
+        began = parse_json(read_whole(run / "batch.json"))
+        if began.get("by") != "model":
+            raise UsageError(f"{run} is no run of a model alone", "run kgcheck batch set with --by model")
+        models.add(str(began["model"]))
+    if len(models) == 1:
+        raise UsageError("the filter wants two models without the data", "name runs of two with --closed-book, or none")
+
+
 def filter_set(
     questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str]
 ) -> tuple[list[BenchQuestion], list[str]]:
-    """Leave out what every system without the data knew, and what is asked twice; and say why."""
-    if len(closed_book) == 1:
-        raise UsageError("the filter wants two systems without the data", "name two runs with --closed-book, or none")
+    """Leave out what every model without the data knew, and what is asked twice; and say why."""
     removed = {}
     for question in questions:
         scores = [run.scores[question.id] for run in closed_book if question.id in run.scores]

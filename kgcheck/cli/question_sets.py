@@ -193,9 +193,10 @@ def bench_filter(
     out: Path,
 ) -> None:
     """Leave out of FILE what all --closed-book runs knew without the data, and questions that ask the same."""
-    from kgcheck.bench.question_runs import filter_set, grade
+    from kgcheck.bench.question_runs import filter_set, grade, refuse_given_data
     from kgcheck.bench.question_sets import read_set, write_models
 
+    refuse_given_data(runs)
     graded, graded_notes = grade(workspace, file, runs, options, judge, domain) if runs else ([], ())
     notes = [*graded_notes]
     left, removed = filter_set(read_set(file), graded, notes)

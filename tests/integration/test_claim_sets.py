@@ -115,6 +115,14 @@ def test_no_claim_is_left(index: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_two_files_of_one_name_are_refused(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    record = {"id": "a", "claim": "Horses sleep.", "label": "yes", "documents": ["n1"]}
+    files = [write(folder / "c.jsonl", record) for folder in (tmp_path, tmp_path / "other")]
+
+    assert kgcheck("bench", "claims", *files, "--index", index, "--out", tmp_path / "out.jsonl").refuses("two files are called c")
+
+
 def test_published_questions_become_claims(shared_data: Path) -> None:
     questions = [item.claim for item in read_items(shared_data / "pubmedqa" / "pqal_train.json")]
     made = [claim for question in questions if (claim := as_claim(question))]

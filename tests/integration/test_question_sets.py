@@ -1,6 +1,7 @@
 """From papers and graphs to graded answers, by commands: insights, signatures, questions, runs, filters, judges."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +326,13 @@ def test_what_two_models_know_without_the_data_is_left_out(graph_set: Path) -> N
     gone = {q.question for q in questions} - {q.question for q in read_set(folder / "left.jsonl")}
     assert known.keys() <= gone
     assert done.err.count("answered without the data") == len(known)
+    again = ("bench", "filter", "set.jsonl", "--out", "again.jsonl", "--closed-book", "one", "--closed-book")
+    shutil.copytree(folder / "one", folder / "one_again")
+    assert kgcheck(*again, "one_again", cwd=folder).refuses("the filter wants two models")
+    by_graph = json.loads((folder / "two" / "batch.json").read_text()) | {"by": "graph"}
+    shutil.copytree(folder / "two", folder / "graph")
+    (folder / "graph" / "batch.json").write_text(json.dumps(by_graph))
+    assert kgcheck(*again, "graph", cwd=folder).refuses("graph is no run of a model alone")
     table = kgcheck("bench", "grade", "set.jsonl", "one", "two", "--format", "json", cwd=folder)
     assert [row["system"] for row in json.loads(table.out)] == ["one", "two"]
 
