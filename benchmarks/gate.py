@@ -1,4 +1,4 @@
-"""What the gate of quotes costs and gains, as it is by default and strict: ``python -m benchmarks.gate``.
+"""What the gate of quotes costs and gains, as it is ("strict") and with paraphrases: ``python -m benchmarks.gate``.
 
 SciFact and PubMedQA in cross-validation by claim, as benchmarks.train_verifier does it, with words alone, and with
 vectors where that is wanted; COVID-Fact, whose altered claims have one word exchanged; and our own exchanges and
@@ -55,7 +55,7 @@ def _cross(head: Head, raw: list[training._Raw], embedder: SentenceModel | None)
     similar = training._similar(raw, embedder) if embedder else [None] * len(raw)
     examples = [training._example(r, near) for r, near in zip(raw, similar, strict=True)]
     true: list[int] = []
-    told: dict[str, list[int]] = {"none": [], "default": [], "strict": []}
+    told: dict[str, list[int]] = {"none": [], "paraphrases": [], "strict": []}
     shipped = TrainedVerifier()._weights
     statement = (shipped.vectors if embedder else shipped.words)["statement"]
     for train, test in training._folds(examples, 0, 1.0):
@@ -72,7 +72,7 @@ def _cross(head: Head, raw: list[training._Raw], embedder: SentenceModel | None)
             against = said < 2 and opposes(e.claim, quotes) == (-1, 1)[said]
             true.append(e.label)
             told["none"].append(said)
-            for name in ("default", "strict"):
+            for name in ("paraphrases", "strict"):
                 why = objection(e.claim, quotes, e.document.abstract, strict=name == "strict")
                 told[name].append(2 if against or why else said)
     for name, column in told.items():
@@ -157,7 +157,7 @@ def _error(p: training.Labels, right: training.Labels) -> float:
 def _gates(claim: str, paper: Document, verifier: TrainedVerifier) -> dict[str, Opinion]:
     """The opinion on a paper without a gate and with each."""
     (none,) = verifier.judge(claim, [paper])
-    strict = {name: verify(claim, [paper], verifier, strict=name == "strict") for name in ("default", "strict")}
+    strict = {name: verify(claim, [paper], verifier, strict=name == "strict") for name in ("paraphrases", "strict")}
     return {"none": none, **{name: judged.opinions[0] for name, judged in strict.items()}}
 
 
@@ -178,7 +178,7 @@ def _traps() -> None:
         for when, opinion in _gates(claim, Document(ids=("x",), abstract=text), verifier).items():
             told[name, when] += opinion.stance is Stance.SUPPORTS
     for name in sorted({name for name, _ in told}):
-        counts = ", ".join(f"{when} {told[name, when]}" for when in ("none", "default", "strict"))
+        counts = ", ".join(f"{when} {told[name, when]}" for when in ("none", "paraphrases", "strict"))
         sys.stdout.write(f"{name}, supported of {told[name, 'all']}: {counts}\n")
 
 

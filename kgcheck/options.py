@@ -331,7 +331,13 @@ class MeasureOptions(WorkerOptions, VerifierOptions, TotalSpending):
     """Options of measuring judges on labelled evidence."""
 
 
-Strict = Annotated[StrictBool, Field(description="papers count only if their quotes name all that the claim does")]
+Paraphrases = Annotated[
+    StrictBool,
+    Field(
+        description="papers count, too, whose quotes do not name all that the claim does, where they say it in other"
+        " words: more is found, and more of it is wrong"
+    ),
+]
 
 
 class ClaimOptions(BatchOptions, TotalSpending):
@@ -344,7 +350,7 @@ class ClaimOptions(BatchOptions, TotalSpending):
         " names (partial), the documents that it names itself (documents, match), or the passages given with it; each"
         " does all, partial and match, and compares them",
     )
-    strict: Strict = False
+    paraphrases: Paraphrases = False
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read in the corpus")
     limit: Whole | None = Field(default=None, ge=1, description="only the first so many claims")
 
@@ -355,7 +361,7 @@ class VerifyOptions(Spending):
     documents: tuple[Word, ...] = Field(default=(), description="read only this document, by id")
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
     verifier: VerifierName = "trained"
-    strict: Strict = False
+    paraphrases: Paraphrases = False
 
 
 class GroundLimits(Value):

@@ -251,7 +251,7 @@ def verify_claims(
             "verifier": reader.name,
             **(model_identity(settings) if verifier == "llm" else {"model": None}),
             "top": RANKED if published else wanted.top,
-            "strict": wanted.strict,
+            "paraphrases": wanted.paraphrases,
             "index": index.manifest.folder if index else None,
             **_protocol(wanted),
         }
@@ -260,7 +260,7 @@ def verify_claims(
         def run(name: str, folder: Path) -> ClaimsResult:
             keep_options(folder, described := kept | {"scope": name})
             scope = cast("Scope", SCOPE_NAMES.get(name, name))
-            work = ClaimWork(index, reader, scope, wanted.top, within, strict=wanted.strict)
+            work = ClaimWork(index, reader, scope, wanted.top, within, strict=not wanted.paraphrases)
             if client:
                 work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
             batch, results, stopped = done_items(context, folder, items, work, wanted.workers, "verifying claims")

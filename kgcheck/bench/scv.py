@@ -236,7 +236,7 @@ class ClaimWork:
         top: int,
         within: Sequence[str] = (),
         *,
-        strict: bool = False,
+        strict: bool = True,
     ) -> None:
         self._index = index
         self._verifier = verifier

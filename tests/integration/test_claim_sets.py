@@ -120,7 +120,9 @@ def test_two_files_of_one_name_are_refused(index: Path, tmp_path: Path) -> None:
     record = {"id": "a", "claim": "Horses sleep.", "label": "yes", "documents": ["n1"]}
     files = [write(folder / "c.jsonl", record) for folder in (tmp_path, tmp_path / "other")]
 
-    assert kgcheck("bench", "claims", *files, "--index", index, "--out", tmp_path / "out.jsonl").refuses("two files are called c")
+    assert kgcheck("bench", "claims", *files, "--index", index, "--out", tmp_path / "out.jsonl").refuses(
+        "two files are called c"
+    )
 
 
 def test_published_questions_become_claims(shared_data: Path) -> None:

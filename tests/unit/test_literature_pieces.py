@@ -88,7 +88,7 @@ def test_what_is_compared_keeps_its_sides_and_numbers(claim: str, sentence: str,
         ("PPX6 recruits ADR9 to damaged membranes of neurons.", "ADR9 recruits PPX6.", "the other way round"),
     ],
 )
-def test_a_claim_in_other_words_passes_the_default_gate_and_an_exchanged_one_does_not(
+def test_a_claim_in_other_words_passes_the_gate_of_paraphrases_and_an_exchanged_one_does_not(
     claim: str, sentence: str, why: str
 ) -> None:
     found = objection(claim, [sentence], strict=False)

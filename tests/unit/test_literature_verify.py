@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,9 @@ from kgcheck.report.safe_console import as_text
 from kgcheck.report.tables import claim_table
 from kgcheck.resources import resource_dir
 from kgcheck.settings import Settings
+from tests.support.audits import kgcheck
 from tests.support.chat_server import Asked, Fail, Move, Say, chat_server, rate_limited
-from tests.support.literature import WordsModel, paper
+from tests.support.literature import WordsModel, build_index, paper
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=400)
 
@@ -446,3 +448,23 @@ def test_many_papers_are_asked_in_parts() -> None:
 
     assert counts == [8, 3]
     assert [o.note for o in found] == ["the model said nothing of this paper"] * 11
+
+
+def test_papers_that_say_it_in_other_words_count_only_where_that_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = Document(ids=("p1",), title="Statins", abstract="Fewer patients on simvastatin died.")
+    place = build_index(tmp_path / "index", [note])
+    claim = "Statins reduce the mortality of diabetics."
+    quote = Quote(start=0, end=len(note.abstract), text=note.abstract)
+    reader = Says(lambda d: opinion(d.id, "supports").model_copy(update={"quotes": (quote,)}))
+    for module in ("kgcheck.grounding.claims.verification", "kgcheck.bench.batches"):
+        monkeypatch.setattr(f"{module}.open_verifier", lambda *_: nullcontext(reader))
+    (tmp_path / "claims.jsonl").write_text(json.dumps({"id": "1", "claim": claim, "label": "yes", "documents": ["p1"]}))
+
+    for options, stance in (((), "silent"), (("--paraphrases",), "supports")):
+        verdict = kgcheck("verify", claim, "--index", place, "--format", "json", *options)
+        assert json.loads(verdict.out)["stance"] == stance
+        out = tmp_path / stance
+        assert kgcheck("batch", "scv", tmp_path / "claims.jsonl", "--index", place, "--out", out, *options).code == 0
+        assert json.loads((out / "results.jsonl").read_text())["answer"] == stance

@@ -57,7 +57,7 @@ def verify_claim(
                     verdict = context.edge_reader(index, judges).read(edge)[0]
                 else:
                     papers = to_read(claim, index, top=wanted.top, ids=wanted.documents)
-                    verdict = verify(claim, papers, reader, strict=wanted.strict)
+                    verdict = verify(claim, papers, reader, strict=not wanted.paraphrases)
             finally:
                 notes += spent_note(spent)
     return VerifyResult(verdict, tuple(notes), taken)
