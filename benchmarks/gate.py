@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks import train_verifier as training
 from benchmarks.claim_attacks import attacks, made
-from kgcheck.literature.bert import SentenceModel
 from kgcheck.literature.documents import Document
+from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import claim_features, rows_of
 from kgcheck.literature.formats import read_documents
 from kgcheck.literature.lexical import Lexical

@@ -1,12 +1,11 @@
 """Trains the verifier and measures it: ``python -m benchmarks.train_verifier``.
 
 Reads the train sets of SciFact and PubMedQA; writes ``corpus/verifier/weights.json``, which holds numbers alone, and
-prints the scores in cross-validation by claim. Needs the extra `papers` and `make setup-train`.
+prints the scores in cross-validation by claim. Needs the extra `literature` and `make setup-train`.
 """
 
 import argparse
 import json
-import random
 import re
 import sys
 from collections import Counter
@@ -17,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.denials import denied, reversed_way
-from benchmarks.exchanges import exchanged
-from kgcheck.literature.arguments import arguments
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import SentenceModel
 from kgcheck.literature.features import Seen, claim_features, look, needs_vectors, passage_features, rows_of
@@ -49,9 +46,6 @@ NEAR_WORTH = 0.1
 
 DENIAL_WORTH = 0.3
 """What a denial made by rule counts for, beside a claim that people wrote."""
-
-EXCHANGE_WORTH = 0.05
-"""What a sentence of an abstract counts for, as it stands or with one thing exchanged."""
 
 
 STANCE_C: dict[Head, float] = {"statement": 0.01, "question": 0.01}
@@ -158,22 +152,7 @@ def _scifact(data: Path) -> list[_Raw]:
                 places |= before.gold if before else frozenset()
                 found[row["id"], name] = _Raw(row["id"], row["claim"], document, places, label)
     cited = list(found.values())
-    return [*cited, *_near(cited, list(held.values())), *_denials(cited), *_exchanges(cited)]
-
-
-def _exchanges(raw: list[_Raw]) -> list[_Raw]:
-    """Sentences of every second abstract, as they stand and with one thing exchanged."""
-    chance = random.Random(SEED)  # noqa: S311
-    pool: dict[str, list[str]] = {}
-    for a in (a for r in raw for a in arguments(r.claim)):
-        pool.setdefault(a.kind, []).append(a.words)
-    found = []
-    for r in raw[::2]:
-        count = len(r.document.passages)
-        places = sorted(r.gold) or list(range(max(0, count - 2), count))
-        for claim, label in exchanged(r.document, places, pool, chance):
-            found.append(r._replace(claim=claim, gold=frozenset(), label=label, worth=EXCHANGE_WORTH, asked=False))
-    return found
+    return [*cited, *_near(cited, list(held.values())), *_denials(cited)]
 
 
 def _denials(raw: list[_Raw]) -> list[_Raw]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, is_named
+from kgcheck.literature.arguments import arguments, content_of, is_named
 from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words, stemmer
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import pattern_of_list
@@ -52,10 +52,8 @@ class Seen(NamedTuple):
     similar: Numbers
     """The cosine of each passage to the claim, zeros where there are no vectors."""
     polarity: Numbers
+    claim_text: str
     texts: tuple[str, ...]
-    named: tuple[Argument, ...]
-    contents: tuple[SentenceContent, ...]
-    """Arguments of the claim, and the words and numbers of each passage."""
 
 
 def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = None) -> Seen:
@@ -77,9 +75,8 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
         total=len(passages),
         similar=cosines,
         polarity=polarity,
+        claim_text=claim,
         texts=tuple(passages[i] for i in places),
-        named=arguments(claim),
-        contents=tuple(content_of(passages[i]) for i in places),
     )
 
 
@@ -128,7 +125,6 @@ def claim_features(seen: Seen, fit: Numbers) -> dict[str, float]:
         "claim_length": min(seen.claim.length, 40) / 20,
         "passages": min(seen.total, 30) / 10,
         **_unnamed(seen, fit),
-        **_nearest(seen, fit),
     }
 
 
@@ -215,32 +211,10 @@ def _unnamed(seen: Seen, fit: Numbers) -> dict[str, float]:
     """Numbers of things of each kind that a claim names and the best passages do not, and of all that it names."""
     best = np.argsort(-fit, kind="stable")[:_BEST]
     content = content_of(" ; ".join(seen.texts[int(i)] for i in best))
-    lacking = [a.kind for a in seen.named if not is_named(a, content)]
+    wanted = arguments(seen.claim_text)
+    lacking = [a.kind for a in wanted if not is_named(a, content)]
     counts = {f"unnamed_{kind}": min(lacking.count(kind), 4) / 2 for kind in NAMED}
-    return counts | {"named": min(len(seen.named), 10) / 5}
-
-
-def _nearest(seen: Seen, fit: Numbers) -> dict[str, float]:
-    """Features of the passage that names most of what a claim does: it repeats the claim, but for one thing."""
-    there = np.array([[is_named(a, c) for a in seen.named] for c in seen.contents], dtype=float)
-    there = there.reshape(len(seen.contents), len(seen.named))
-    counts, most = there.sum(axis=1), max(len(seen.named), 1)
-    best = int(np.argmax(counts + 1e-6 * fit))
-    claim, passage = seen.claim, seen.passages[best]
-    lacking = [a.kind for a, found in zip(seen.named, there[best], strict=True) if not found]
-    absent = [a.kind for a, found in zip(seen.named, there.T, strict=True) if not found.any()]
-    return {
-        **{f"absent_{kind}": min(absent.count(kind), 3) / 2 for kind in NAMED},
-        **{f"near_lacks_{kind}": min(lacking.count(kind), 3) / 2 for kind in NAMED},
-        "near_share": counts[best] / most,
-        "near_missing": min(len(lacking), 5) / 3,
-        "near_one_missing": float(len(seen.named) > 1 and len(lacking) == 1),
-        "top_share": counts[int(np.argmax(fit))] / most,
-        "absent_share": len(absent) / most,
-        "near_words": _share(claim.content, passage.content),
-        "near_words_back": _share(passage.content, claim.content),
-        "near_pairs": _share(claim.pairs, passage.pairs),
-    }
+    return counts | {"named": min(len(wanted), 10) / 5}
 
 
 def _way(cues: Numbers) -> float:

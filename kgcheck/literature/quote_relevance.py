@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.features import words_of
-from kgcheck.literature.roles import Act, acts, asks_only, same_scale, specific
+from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
@@ -233,7 +233,7 @@ def objection(
         near = _together(sides, read, abstract, groups)
         if complete and not near and not asks:
             return f"none of its sentences speaks of both: {sides.agent[0].words}, {sides.patient[0].words}"
-        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near):
+        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near) or _opposite_word(claim, near):
             return why
         if not sides.act.mutual and (other := turned_round(sides, found)):
             return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
@@ -373,6 +373,15 @@ def _other(wanted: Act, denied: Act) -> bool:
     if specific(wanted.name) or specific(denied.name) or not wanted.sign or not denied.sign:
         return wanted.name != denied.name
     return wanted.sign != denied.sign
+
+
+def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
+    """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
+    for word, other in opposite_words(claim):
+        written = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
+        if written and all(other in words and word not in words for words in written):
+            return f"its sentences have another word for it: {other}, not {word}"
+    return ""
 
 
 @lru_cache(maxsize=256)

@@ -115,6 +115,11 @@ def same_scale(one: str, other: str) -> bool:
     return _scales().get(one) == _scales().get(other)
 
 
+def opposite_words(text: str) -> list[tuple[str, str]]:
+    """The words of a text that have an opposite which is no act, each with it."""
+    return [(w, other) for w in re.findall(r"[a-z]+", text.lower()) if (other := _opposites().get(w))]
+
+
 @lru_cache(10_000)
 def _known(word: str) -> _Known | None:
     if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
@@ -257,6 +262,11 @@ def _beginnings() -> list[tuple[str, _Known]]:
 @cache
 def _scales() -> dict[str, str]:
     return {name: line for line in verifier_rules("acts")["scales"] for name in line.split()}
+
+
+@cache
+def _opposites() -> dict[str, str]:
+    return dict(p for line in verifier_rules("acts")["opposites"] for p in (line.split(), line.split()[::-1]))
 
 
 @cache

@@ -45,7 +45,7 @@ def manuscript(*texts: str, **fields: object) -> Manuscript:
 
 
 def test_a_paper_supports_and_is_quoted(index: LiteratureIndex) -> None:
-    (found,) = remarks(index, "In all, Zincol reduced the risk of gout in the 400 adults.")
+    (found,) = remarks(index, "Zincol reduced the risk of gout in 400 adults of our study.")
 
     assert found.remark is Remark.PAPERS_SUPPORT
     assert [e.record for e in found.evidence] == ["doi:10.5555/one"]

@@ -114,14 +114,14 @@ def exchanges() -> list[dict[str, str]]:
 
 
 @cache
-def told(*, strict: bool) -> Counter[tuple[str, str]]:
+def told() -> Counter[tuple[str, str]]:
     verifier, counted = TrainedVerifier(), Counter[tuple[str, str]]()
     for row in exchanges():
         paper = Document(ids=("x",), abstract=row["text"])
         for which in ("claim", "altered"):
-            judged = verify(row[which], [paper], verifier, strict=strict)
+            judged = verify(row[which], [paper], verifier)
             counted[row["set"], which] += judged.stance is Stance.SUPPORTS
-            if strict and judged.stance is not Stance.SILENT:
+            if judged.stance is not Stance.SILENT:
                 assert missing(row[which], [q.text for q in judged.opinions[0].quotes], row["text"]) == ()
     return counted
 
@@ -131,19 +131,17 @@ def test_the_exchanges_are_what_they_say() -> None:
     assert all(row["claim"] != row["altered"] for row in exchanges())
 
 
-@pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", ["held", "tuning"])
-def test_exchanged_claims_are_not_supported_and_true_ones_are(name: str, strict: bool) -> None:
+def test_exchanged_claims_are_not_supported_and_true_ones_are(name: str) -> None:
     # Before the gate: 32 of 32 altered ones (held) and 27 of 32 (tuning) were supported.
-    assert told(strict=strict)[name, "altered"] <= 2
-    assert told(strict=strict)[name, "claim"] >= 29
+    assert told()[name, "altered"] <= 2
+    assert told()[name, "claim"] >= 29
 
 
 def test_a_silent_paper_says_why() -> None:
-    claim = "Kinase B is required for mating."
-    paper = Document(ids=("x",), abstract=next(row["text"] for row in exchanges() if row["altered"] == claim))
-    judged = verify(claim, [paper], TrainedVerifier(), strict=False)
+    paper = Document(ids=("x",), abstract="BRCA1 binds BARD1, and the complex is a ubiquitin ligase.")
+    judged = verify("BRCA1 binds RAD51.", [paper], TrainedVerifier())
 
     assert (judged.stance, judged.dropped) == (Stance.SILENT, 1)
-    assert judged.opinions[0].note == "its sentences do not name: Kinase B"
+    assert judged.opinions[0].note == "its sentences do not name: RAD51"
     assert judged.opinions[0].quotes == ()

@@ -127,10 +127,10 @@ def test_denials_are_told_from_support() -> None:
             assert all(paper.abstract[q.start : q.end] == q.text for q in found.quotes)
         both += right == 2
 
-    # Measured: 101 of 112 right, 9 the opposite, both of a pair in 47 of 56. Before denials were compared: 64, 48, 10.
-    assert told["right"] >= 101
-    assert told["opposite"] <= 9
-    assert both >= 47
+    # Measured: 103 of 112 right, 9 the opposite, both of a pair in 49 of 56. Before denials were compared: 64, 48, 10.
+    assert told["right"] >= 102
+    assert told["opposite"] <= 10
+    assert both >= 48
 
 
 def test_a_plain_denial_is_no_support_for_an_edge() -> None:

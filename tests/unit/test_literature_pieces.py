@@ -45,6 +45,7 @@ def test_two_sentences_about_one_side_each_say_nothing_of_both(claim: str) -> No
     [
         ("LOR4 degrades GANT2.", "LOR4 does not bind GANT2.", "deny something else of both: bind"),
         ("LOR4 binds GANT2.", "LOR4 does not bind GANT2.", ""),
+        ("Ibex irreversibly inhibits LOR4.", "Ibex inhibits LOR4 reversibly.", "another word for it: reversibly"),
         ("LOR4 activates GANT2 in T cells.", "LOR4 activates GANT2 in fibroblasts.", "do not name: T cells"),
         ("LOR4 activates GANT2 in T cells.", "In CD4+ T-cells, LOR4 activates GANT2.", ""),
         ("Turmeric improves memory.", "Turmeric improves sleep.", "speaks of both: Turmeric, memory"),
