@@ -31,6 +31,7 @@ class CheckType(StrEnum):
     TRIPLE = "triple"
     POTENTIAL = "potential"
     STRUCTURE = "structure"
+    EVIDENCE = "evidence"
 
 
 class Outcome(StrEnum):
@@ -217,11 +218,17 @@ class Reason(StrEnum):
     EDGE_NEGATED = "edge_negated", "A source says that the edge does not hold"
     PARENT_INDIRECT = "parent_indirect", "Parent that is an ancestor by another term now"
     EDGE_UNSUPPORTED = "edge_unsupported", "Edge missing from a source that lists them all"
+    CITATION_DENIES = "citation_denies", "The cited paper says the opposite"
     BELOW_THRESHOLD = "below_threshold", "Score below the threshold for this edge"
 
     # Why nobody can tell.
     CONFLICTING_EVIDENCE = "conflicting_evidence", "Equally trusted sources disagree"
     RETRACTED_EVIDENCE = "retracted_evidence", "Only retracted publications say so"
+    CITATION_RETRACTED = "citation_retracted", "A cited paper was retracted; others were not"
+    CITATION_MISTAKEN = "citation_mistaken", "The paper whose PMC id has these digits says so"
+    CITATION_UNPROVEN = "citation_unproven", "The cited paper says so, as read by a judge that decides nothing"
+    CITATION_SILENT = "citation_silent", "The cited paper names both ends, and does not say this of them"
+    CITATION_OFF_TOPIC = "citation_off_topic", "The cited paper, as far as it is at hand, does not name both ends"
     UNMAPPED_IDENTIFIER = "unmapped_identifier", "Identifier that the deciding source does not map"
     REFERENCE_OLDER = "reference_older", "Newer than the reference, which cannot tell"
     NOTHING_FOUND = "nothing_found", "Looked, and found nothing either way"
@@ -311,7 +318,8 @@ class CheckTask(Value):
     """One thing to check.
 
     What is ``potential`` the graph lacks. ``relation`` and ``object`` are set for ``triple`` and a ``potential`` edge,
-    ``attribute`` for ``attribute``, and ``rule`` (with the other end, where there is one) for ``structure``.
+    ``attribute`` for ``attribute``, and ``rule`` (with the other end, where there is one) for ``structure``. Of
+    ``evidence``, that a paper bears an edge, ``attribute`` is the paper.
 
     >>> str(CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Gene", id="TP53"), attribute="name", value="p53"))
     'Gene TP53.name'
@@ -354,6 +362,8 @@ class CheckTask(Value):
                 return f"{self.subject}.{self.attribute}"
             case CheckType.TRIPLE | CheckType.POTENTIAL if self.object:
                 return f"{self.subject.id} {self.relation} {self.object.id}"
+            case CheckType.EVIDENCE if self.object:
+                return f"{self.subject.id} {self.relation} {self.object.id} by {self.attribute}"
             case CheckType.STRUCTURE if self.object:
                 return f"{self.rule}: {' '.join(filter(None, (self.subject.id, self.relation, self.object.id)))}"
             case CheckType.STRUCTURE:
@@ -531,8 +541,8 @@ class Target(Value):
         """The target of one task."""
         if not task.object:
             return cls(label=task.subject.label, attribute=task.attribute)
-        tail = task.object.label
-        return cls(label=task.subject.label, relation=task.relation, object_label=tail, attribute=task.attribute)
+        tail, attribute = task.object.label, None if task.type is CheckType.EVIDENCE else task.attribute
+        return cls(label=task.subject.label, relation=task.relation, object_label=tail, attribute=attribute)
 
     def __str__(self) -> str:
         part = " ".join(filter(None, (self.label, self.relation, self.object_label))) or "whole graph"

@@ -27,6 +27,9 @@ M = TypeVar("M", bound=BaseModel)
 
 PIECE_TASKS = 100_000
 
+ALL_TYPES = tuple(kind for kind in CheckType if kind is not CheckType.EVIDENCE)
+"""Types that `all` stands for: the papers that edges cite are read where somebody asks for it."""
+
 
 def _is_number(value: Any) -> Any:
     """Refuse JSON's true and "1", which are no numbers, though Python takes them for such."""
@@ -190,7 +193,7 @@ class AuditScope(TeamBudget, JudgeOptions, TotalSpending):
     """Scope of an audit: all that the person who asks may choose. Empty filters mean everything."""
 
     types: tuple[CheckType, ...] = Field(
-        default=tuple(CheckType), description="what to check; all where none is named, or all is"
+        default=ALL_TYPES, description="what to check; all but evidence where none is named, or all is"
     )
     labels: tuple[Word, ...] = Field(default=(), description="only nodes of this label, and edges that end at it")
     relations: tuple[Word, ...] = Field(default=(), description="only edges of this relation")
@@ -226,7 +229,9 @@ class AuditScope(TeamBudget, JudgeOptions, TotalSpending):
         if isinstance(types, str) or not hasattr(types, "__iter__"):
             return types
         named = tuple(dict.fromkeys(types))
-        return tuple(CheckType) if not named or "all" in named else named
+        if not named or "all" in named:
+            return ALL_TYPES + tuple(kind for kind in named if kind == CheckType.EVIDENCE)
+        return named
 
     @property
     def scope(self) -> "AuditScope":

@@ -31,6 +31,11 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
             "edges that the graph lacks are listed by a snapshot: services are asked about edges that are named",
             "name a snapshot with --reference, or ask about one edge: kgcheck check ... --live",
         )
+    if CheckType.EVIDENCE in scope.types and not (context.literature or context.reference):
+        raise UsageError(
+            "the papers that edges cite are read in an index, and none is named",
+            "fill one with kgcheck corpus for-graph, and add --literature DIR",
+        )
     papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
     if context.drafted_store:
         types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
@@ -48,7 +53,9 @@ def _decided(schema: Schema) -> set[CheckType]:
     """The kinds of checks for which a schema knows a source, or needs none."""
     if any(pattern.checks for pattern in schema.relations):
         return set(CheckType)
-    return {CheckType.STRUCTURE} | ({CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set())
+    return {CheckType.STRUCTURE, CheckType.EVIDENCE} | (
+        {CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set()
+    )
 
 
 def audit(

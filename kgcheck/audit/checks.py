@@ -73,8 +73,8 @@ def request_of(subject: Subject, resolver: NameResolver) -> Request:
             return Request.of(
                 CheckTask(type=CheckType.TRIPLE, subject=head, relation=relation, object=tail), resolver.schema
             )
-        case CheckTask(type=CheckType.STRUCTURE):
-            raise UsageError("structure is checked by an audit, not as one thing", forms(resolver.schema))
+        case CheckTask(type=CheckType.STRUCTURE | CheckType.EVIDENCE as kind):
+            raise UsageError(f"{kind.value} is checked by an audit, not as one thing", forms(resolver.schema))
         case CheckTask():
             return Request.of(subject, resolver.schema)
         case _:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from kgcheck.audit.judging import parsed
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.plan import Piece, place_sql
+from kgcheck.audit.plan import SUPPORTED_EDGE, Piece, place_sql
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
 from kgcheck.checks.verdicts import Judgement
@@ -275,6 +275,13 @@ def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
         db.unregister("incoming")
 
 
+_RANK = {
+    CheckType.POTENTIAL: "-coalesce(f.best_score, 0.0)",
+    CheckType.EVIDENCE: "(CASE WHEN e.head IS NULL THEN 0 ELSE 1 END)::DOUBLE",
+}
+"""SQL for the rank of findings within their outcome."""
+
+
 def _rows(run: str, kind: CheckType, completes: bool) -> str:
     """A select of the columns of the table finding, in their order, with number and piece of the task before them."""
     of_task = {
@@ -284,11 +291,13 @@ def _rows(run: str, kind: CheckType, completes: bool) -> str:
         "relation": "o.relation",
         "object_label": "o.tail_label",
         "object_id": "f.tail",
-        "attribute": "o.attribute",
+        # Of a cited paper, which the task has as its value.
+        "attribute": "f.value" if kind is CheckType.EVIDENCE else "o.attribute",
         "rule": "NULL",
     }
     # In the order of CheckTask.fingerprint, which is not that of the table.
     named = ("type", "subject_label", "subject_id", "relation", "object_label", "object_id", "attribute", "rule")
+    value = "NULL::VARCHAR" if kind is CheckType.EVIDENCE else "f.value"
     is_ranked = kind is CheckType.POTENTIAL
     severities = {outcome.value: TallyMark.of(kind, outcome).severity for outcome in Outcome}
     severity = " ".join(f"WHEN '{outcome}' THEN {number}" for outcome, number in severities.items())
@@ -304,7 +313,7 @@ def _rows(run: str, kind: CheckType, completes: bool) -> str:
         "run": literal(run),
         "subject_name": "h.name",
         "object_name": "t.name",
-        "value": "f.value",
+        "value": value,
         "outcome": "f.outcome",
         "reason": "f.reason",
         "confidence": "f.confidence",
@@ -316,16 +325,17 @@ def _rows(run: str, kind: CheckType, completes: bool) -> str:
         "change_because": "p.because",
         "change_candidates": f"to_json({candidates})::VARCHAR",
         "basis": basis_sql(
-            f"CASE f.outcome {in_basis} END", "f.reason", "f.value", "p.kind", change_to, candidates, "f.observed"
+            f"CASE f.outcome {in_basis} END", "f.reason", value, "p.kind", change_to, candidates, "f.observed"
         ),
         "carried_from": "NULL",
         "severity": f"CASE f.outcome {severity} END",
         "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",
-        "by_score": "-coalesce(f.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",
+        "by_score": _RANK.get(kind, "0.0::DOUBLE"),
     }
     return f"""
     SELECT f.task, f.place, {", ".join(f"{columns[name]} AS {name}" for name in FINDING_COLUMNS)}
     FROM found_known f JOIN found_piece o USING (place) LEFT JOIN repair_plan p USING (verdict, replaced, offered)
     {"LEFT JOIN whole_value w USING (task)" if completes else ""}
+    {f"LEFT JOIN {SUPPORTED_EDGE} e ON e.head = f.head AND e.tail = f.tail" if kind is CheckType.EVIDENCE else ""}
     LEFT JOIN node_name h ON h.label = o.head_label AND h.id = f.head
     LEFT JOIN node_name t ON t.label = o.tail_label AND t.id = f.tail"""

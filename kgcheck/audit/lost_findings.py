@@ -153,6 +153,8 @@ class FormerFindings:
                     return self._structure_ended(unit, tasks)
                 case CheckType.POTENTIAL:
                     return self._potential_ended(unit)
+                case CheckType.EVIDENCE:
+                    return self._cited_ended(unit, tasks)
                 case _:
                     return self._looked_up_ended(unit)
         finally:
@@ -194,6 +196,33 @@ class FormerFindings:
     def _judge_again(self, unit: Unit, select: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         # Where every task of the unit could be looked at, one that makes no finding is supported.
         return self._judge(unit, select) if (unit.type, unit.target) in self._could_not_look else {}
+
+    def _cited_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
+        """Return the states of papers that edges cited: the edge, the citation and the task, and its end."""
+        assert unit.pattern  # noqa: S101  (every unit of this type has one)
+        every, part = (
+            set(
+                self._db.execute(
+                    f"SELECT head, tail, value FROM ({select}) SEMI JOIN former USING (head, tail)"
+                ).fetchall()
+            )
+            for select in (self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit))
+        )
+        pairs = self._copy.pairs(unit.pattern)
+        there = set(self._db.execute(f"SELECT head, tail FROM {pairs} SEMI JOIN former USING (head, tail)").fetchall())
+        could_look = (unit.type, unit.target) not in self._could_not_look
+        ended: dict[str, Ended] = {}
+        for task in tasks:
+            citation = (task.head, task.tail, task.attribute)
+            if (task.head, task.tail) not in there:
+                ended[task.fingerprint] = _GONE, ""
+            elif citation not in every:
+                ended[task.fingerprint] = _GONE, "the edge does not cite it any more"
+            elif citation not in part:
+                ended[task.fingerprint] = _UNCHECKED, _NOT_PART
+            else:
+                ended[task.fingerprint] = (_FIXED, "") if could_look else (_UNCHECKED, "not every paper was at hand")
+        return ended
 
     def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
         """Return the states of edges that sources had and the graph had not.

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kgcheck.errors import UsageError
+from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.store import Counts
 from kgcheck.ledger.run import LAST
 from kgcheck.model import CheckType, Target, Value
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
+
+SUPPORTED_EDGE = "supported_edge"
+"""Table of the edges of a unit of cited papers that references support."""
 
 
 class Unit(Value):
@@ -105,6 +109,8 @@ def _units(kind: CheckType, options: AuditOptions, schema: Schema, counts: Count
             return nodes + [Unit(type=kind, pattern=p, attribute=a) for p in present for a in p.scored]
         case CheckType.TRIPLE:
             return [Unit(type=kind, pattern=p) for p in present]
+        case CheckType.EVIDENCE:
+            return [Unit(type=kind, pattern=p) for p in present if citations_sql(p, "")]
         case CheckType.POTENTIAL:
             ends = counts.nodes
             return [Unit(type=kind, pattern=p) for p in patterns if ends.get(p.head) and ends.get(p.tail)]

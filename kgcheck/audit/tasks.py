@@ -11,10 +11,11 @@ import pyarrow as pa
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.numbers import Pairs, pairs_of
 from kgcheck.audit.plain_pairs import Alike, PlainPairs
-from kgcheck.audit.plan import Unit
+from kgcheck.audit.plan import SUPPORTED_EDGE, Unit
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.plain_support import PlainEdges
 from kgcheck.evidence.working_tables import CHOSEN, fill
+from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.edge_score import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -104,8 +105,13 @@ class TaskSelection:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change."""
         if looked:
             return self._without_plain(*looked)
-        numbered = "SELECT row_number() OVER (ORDER BY head, tail) AS number, head, tail, value, items"
-        fill(self._db, CHOSEN, f"{numbered} FROM ({self._sampled(unit)})")
+        rows, order = f"({self._sampled(unit)})", "head, tail"
+        if unit.type is CheckType.EVIDENCE:
+            # Papers on edges that nothing else supports come first.
+            rows += f" LEFT JOIN (SELECT *, true AS is_supported FROM {SUPPORTED_EDGE}) USING (head, tail)"
+            order = "is_supported NULLS FIRST, head, tail, value"
+        numbered = f"SELECT row_number() OVER (ORDER BY {order}) AS number, head, tail, value, items"
+        fill(self._db, CHOSEN, f"{numbered} FROM {rows}")
         count, all_, numbered = self._db.execute(
             "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) FROM chosen"
         ).fetchall()[0]
@@ -151,13 +157,24 @@ class TaskSelection:
     def concerns(self, ids: set[str]) -> bool:
         return not self._options.ids or bool(ids & set(self._options.ids))
 
+    def note_supported(self, edges: Iterable[tuple[str, str | None]]) -> None:
+        """Fill the table of the edges of a unit that the references support, whatever papers say."""
+        heads, tails = zip(*edges, strict=True) if (edges := list(edges)) else ((), ())
+        table = pa.table({"head": heads, "tail": tails}, pa.schema([("head", pa.string()), ("tail", pa.string())]))
+        self._db.register("incoming", table)
+        try:
+            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {SUPPORTED_EDGE} AS FROM incoming").fetchall()
+        finally:
+            self._db.unregister("incoming")
+
     def _sampled(self, unit: Unit) -> str:
         kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
         return f"SELECT * FROM ({self._wanted(unit)}) {kept}"
 
     def _wanted(self, unit: Unit) -> str:
         """A select of the tasks of a unit that the filters leave, each with the hash that draws the sample."""
-        key = f"concat_ws(chr(31), {self._options.seed}, {literal(f'{unit.type.value} {unit.target}')}, head, tail)"
+        ends = "head, tail, value" if unit.type is CheckType.EVIDENCE else "head, tail"
+        key = f"concat_ws(chr(31), {self._options.seed}, {literal(f'{unit.type.value} {unit.target}')}, {ends})"
         drawn = f", md5_number_lower({key}) AS hash" if self._options.sample else ""
         listed = ", ".join(literal(i) for i in self._options.ids)
         only = f"WHERE head IN ({listed}) OR tail IN ({listed})" if listed else ""
@@ -167,6 +184,9 @@ class TaskSelection:
         if unit.pattern and unit.attribute:
             scores = scores_to_check(unit.pattern, unit.attribute, self._copy.edges(unit.pattern))
             return f"SELECT *, NULL::VARCHAR[] AS items FROM ({scores})"
+        if unit.pattern and unit.type is CheckType.EVIDENCE:
+            cited = citations_sql(unit.pattern, self._copy.edges(unit.pattern))
+            return f"SELECT head, tail, paper AS value, NULL::VARCHAR[] AS items FROM ({cited})"
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"

@@ -10,6 +10,7 @@ import duckdb
 
 from kgcheck import clock
 from kgcheck.audit import judging, structure
+from kgcheck.audit.citations import EdgeCitations
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.finding_rows import UnlookedPool, finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
@@ -19,7 +20,7 @@ from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain_pairs import Alike
 from kgcheck.audit.plan import Piece, Unit, sources_of
 from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
-from kgcheck.audit.tasks import Looked, Selected, TaskSelection
+from kgcheck.audit.tasks import NO_VALUE, Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -86,6 +87,7 @@ class Worker:
         self._join = join
         self._names = NodeNames(store, run.nodes)
         self._live = live
+        self._citations = EdgeCitations(papers.reader if papers else None, copy)
         self._looked_up: list[tuple[Piece, Alike | None]] = []
         self._options = AuditOptions.model_validate(run.options)
         self._copy = copy
@@ -106,7 +108,7 @@ class Worker:
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """Do a unit, as far as it is not done; a small one is finished with others, see `finish`."""
         if unit.piece(0, last=True) in done:
-            if self._papers and unit.type is not CheckType.STRUCTURE:
+            if self._papers:
                 self._papers.skip(unit, self._tasks.count(unit))
             return
         if unit.type is CheckType.STRUCTURE:
@@ -160,8 +162,12 @@ class Worker:
         table.record(self._run.id, before.id if before else None, former, clock.now())
 
     def _work_tasks(self, unit: Unit, done: Mapping[str, str]) -> None:
+        if unit.type is CheckType.EVIDENCE:
+            self._note_supported(unit)
         selected = self._select(unit, done)
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
+        if unit.type is CheckType.EVIDENCE:
+            size = min(size, READ_TOGETHER)
         pieces = max(-(-selected.chosen // size), 1)
         for number in range(pieces):
             name = unit.piece(number, last=number == pieces - 1)
@@ -217,13 +223,15 @@ class Worker:
             for writing in judged_files(self._verified, self._join.tables, self._run.id, pieces):
                 self._write(*writing)
 
-    def _judge_again(self, unit: Unit, tasks: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
+    def _judge_again(
+        self, unit: Unit, tasks: str, *, with_papers: bool = True
+    ) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
         """Judge the tasks of a select as those of the run are, and return outcome and reason by their ends."""
         numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
         fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
-        papers = Papers(self._papers.reader) if self._papers else None
+        papers = Papers(self._papers.reader) if self._papers and with_papers else None
         ended: dict[tuple[str, str | None], tuple[Outcome, Reason]] = {}
         for first in range(1, count + 1, size):
             self._join.tables.reset()
@@ -233,6 +241,16 @@ class Worker:
             rows = self._db.execute("SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)").fetchall()
             ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
         return ended
+
+    def _note_supported(self, unit: Unit) -> None:
+        """Look up the edges of a unit of cited papers in the references, to begin with those that nothing else has."""
+        self.finish()
+        edges = f"SELECT DISTINCT head, tail, {NO_VALUE} FROM ({self._tasks.select_of(unit)})"
+        # Services are not asked for an order.
+        can_look = bool(unit.pattern and unit.pattern.checks) and not self._live
+        of_edges = Unit(type=CheckType.TRIPLE, pattern=unit.pattern)
+        ended = self._judge_again(of_edges, edges, with_papers=False) if can_look else {}
+        self._tasks.note_supported(ends for ends, (outcome, _) in ended.items() if outcome is Outcome.SUPPORTED)
 
     def _select(self, unit: Unit, done: Mapping[str, str]) -> Selected:
         """Select the tasks of a unit, and look for the plainly supported edges of the next ones that are not done."""
@@ -272,7 +290,8 @@ class Worker:
         return unit.type is CheckType.TRIPLE and not is_judged_alone
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
-        wanted = sum(self._tasks.count(unit) for unit in units if unit.type is not CheckType.STRUCTURE)
+        of_graph = (CheckType.STRUCTURE, CheckType.EVIDENCE)
+        wanted = sum(self._tasks.count(unit) for unit in units if unit.type not in of_graph)
         if wanted > LIVE_TASKS:
             raise UsageError(
                 f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",
@@ -289,6 +308,8 @@ class Worker:
             """,
             {"first": first, "last": last, "before": before},
         )
+        if unit.type is CheckType.EVIDENCE:
+            return
         if self._live:
             self._live.fetch(self._db, tables.tasks(), unit.pattern or self._schema.label(unit.label or ""))
         cited = partial(self._cited, unit.pattern) if unit.pattern and unit.type is not CheckType.POTENTIAL else None
@@ -308,8 +329,11 @@ class Worker:
 
     def _judge(self, pieces: Sequence[Piece], papers: Papers | None) -> None:
         kind = pieces[0].unit.type
+        if kind is CheckType.EVIDENCE:
+            for piece in pieces:
+                self._citations.add(self._join.tables, piece)
         judging.judge_tasks(self._db, kind)
-        if papers and papers.add(self._join.tables, pieces):
+        if papers and kind is not CheckType.EVIDENCE and papers.add(self._join.tables, pieces):
             judging.judge_tasks(self._db, kind)
 
     def _cited(self, pattern: Pattern) -> str:

@@ -54,6 +54,7 @@ _SILENT_REASON: dict[CheckType, Reason] = {
     CheckType.TRIPLE: Reason.EDGE_UNSUPPORTED,
     CheckType.POTENTIAL: Reason.NOT_FOUND_ELSEWHERE,
     CheckType.STRUCTURE: Reason.NOTHING_FOUND,
+    CheckType.EVIDENCE: Reason.CITATION_SILENT,
 }
 """Reason for silence of a closed source, and for a contradiction that gives no reason of its own."""
 

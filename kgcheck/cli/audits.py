@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgcheck.workspace.results import AuditResult
 
 
-TYPES = ("existence", "attribute", "triple", "potential", "structure")
+TYPES = ("existence", "attribute", "triple", "potential", "structure", "evidence")
 
 _SHOWN_PINS = 20
 _LATEST = "(latest)"

@@ -257,8 +257,8 @@ class FindingList:
         """
         reasons = sorted({str(reason) for reason in self.wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
-            # Potential edges are ranked before they are told apart by their reasons.
-            is_ranked = kind is CheckType.POTENTIAL
+            # These are ranked before they are told apart by their reasons.
+            is_ranked = kind in (CheckType.POTENTIAL, CheckType.EVIDENCE)
             for same in [()] if is_ranked else [(0.0, 0.0, reason) for reason in reasons]:
                 place = (severity, kind.value, *same)
                 begun = here[: len(place)] if here else ()

@@ -219,7 +219,12 @@ FINDING = Table(
     Column("carried_from", String, comment="id of the run that made it; NULL where that is the run itself"),
     Column("severity", Integer, nullable=False, comment="0 wrong, 1 insufficient, 2 unavailable, 3 right"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
-    Column("by_score", Float, nullable=False, comment="ranks potential edges: minus the best score; else 0"),
+    Column(
+        "by_score",
+        Float,
+        nullable=False,
+        comment="ranks potential edges: minus the best score; cited papers: 1 where references support the edge",
+    ),
     Index("finding_by_run", "run", "number"),
 )
 FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name != "number")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote as quoted
 
 from kgcheck.checks.calibration import Standing
@@ -14,9 +15,9 @@ from kgcheck.literature.names import Names
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.literature.search import LiteratureIndex, SearchCache, SearchHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion
-from kgcheck.model import INFORMS, SEARCH, Evidence, Ref, Stance, Tier, Triple, World
+from kgcheck.model import INFORMS, SEARCH, Evidence, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.plurals import how_many
-from kgcheck.profile.claims import ClaimForm, form_of, load_claim_forms
+from kgcheck.profile.claims import ClaimForm, form_of, load_claim_forms, plain_form
 from kgcheck.profile.corpus_files import load_corpus_recipes
 from kgcheck.profile.schema import Schema
 
@@ -144,20 +145,72 @@ class TripleReader:
             )
         return (self._silence(judged, len(read), looked),)
 
-    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        papers = how_many(self._index.manifest.papers, "paper")
+    def claims(self, triples: Iterable[Triple]) -> dict[Triple, tuple[EdgeClaim, tuple[str, ...]]]:
+        """Edges in words, and the names of their relations in calibrations; without those whose ends have no name.
+
+        A relation for which the profile has no words is worded by its name.
+        """
+        forms = {triple: form_of(triple, self.schema) or plain_form(triple) for triple in triples}
+        names = self._names.of_many(ref for triple in forms for ref in (triple.head, triple.tail))
+        found: dict[Triple, tuple[EdgeClaim, tuple[str, ...]]] = {}
+        for triple, form in forms.items():
+            with suppress(UnknownName):
+                found[triple] = _claim(triple, form, names), relation_names(triple, form)
+        return found
+
+    def retracted(self, papers: Iterable[str]) -> dict[str, Evidence]:
+        """Evidence of each of some papers that the index knows to be retracted."""
+        wanted = set(papers)
+        marked = {paper for paper in wanted for document in self._index.parts(paper)[:1] if document.retracted}
+        value = "a retracted publication"
+        return {
+            paper: self._silent(record=paper, value=value) for paper in marked | self._index.store.retracted(wanted)
+        }
+
+    def citation(self, triple: Triple, claim: EdgeClaim, relations: tuple[str, ...], paper: str) -> Evidence | None:
+        """Judge an edge by one paper that it cites; None where the index does not have it."""
+        documents = self._index.parts(paper)
+        if not documents:
+            return None
+        judged = self.judges.read(claim, documents, unlike=triple.head.label != triple.tail.label)
+        spoken = sorted(sure_opinions(judged), key=lambda o: -o.probability)
+        stances = {o.stance for o in spoken}
+        if len(stances) == 1:
+            opinion = spoken[0]
+            weight = self.judges.standing(opinion, relations)
+            document = next(d for d in documents if d.id == opinion.document)
+            found = paper_evidence(self._index, opinion, document, weight)
+            denies = opinion.stance is Stance.CONTRADICTS
+            if weight.decides:
+                return found.model_copy(update={"reason": Reason.CITATION_DENIES}) if denies else found
+            reason = Reason.CITATION_DENIES if denies else Reason.CITATION_UNPROVEN
+            return found.model_copy(update={"about": "fact", "stance": Stance.SILENT, "reason": reason})
+        unnamed = claim.unnamed_in(" ".join(text for d in documents for text in (d.title, d.abstract)))
+        reason = Reason.CITATION_OFF_TOPIC if unnamed else Reason.CITATION_SILENT
+        if stances:
+            reason = Reason.CONFLICTING_EVIDENCE
+        lacking = f"; it does not name {' nor '.join(unnamed)}" if unnamed else ""
+        at_hand = "" if len(documents) > 1 else "; its abstract alone is at hand"
+        value, url = f"{documents[0].title[:_LONGEST]}{lacking}{at_hand}", address(documents[0])
+        return self._silent(record=documents[0].id, value=value, url=url, reason=reason)
+
+    def _silent(self, **fields: Any) -> Evidence:
         return Evidence(
             source=SOURCE,
             release=_release(self._index),
-            record=judged.claim,
             retrieved_at=_built(self._index),
             stance=Stance.SILENT,
             world=World.OPEN,
             tier=Tier.TEXT,
-            about=SEARCH,
-            value=f"{looked:,} of {papers} looked at: "
-            + (f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"),
+            **fields,
         )
+
+    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
+        papers = how_many(self._index.manifest.papers, "paper")
+        value = f"{looked:,} of {papers} looked at: " + (
+            f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"
+        )
+        return self._silent(record=judged.claim, about=SEARCH, value=value)
 
 
 def claim_of(triple: Triple, names: Names, schema: Schema) -> EdgeClaim:

@@ -13,11 +13,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from kgcheck import clock
+from kgcheck.duck import connected
 from kgcheck.errors import IndexFault, InputError
+from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.store import GraphStore
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.corpus import Corpus
@@ -38,7 +37,6 @@ _FIELDS: Mapping[GraphPaperSource, tuple[str, ...]] = {
     "europepmc": ('TITLE:"{}"', 'ABSTRACT:"{}"'),
     "pubmed": ('"{}"[Title/Abstract]',),
 }
-_PMID = re.compile(r"(?:pubmed(?:\.ncbi\.nlm\.nih\.gov)?|pmid)[:/ ]+0*([1-9][0-9]{0,7})\b", re.IGNORECASE)
 
 
 class GraphPapers(NamedTuple):
@@ -59,15 +57,14 @@ class GraphPapers(NamedTuple):
 def cited_papers(store: GraphStore) -> list[str]:
     """Ids of the papers that properties of edges name by PMID, those that most edges cite first."""
     counts: Counter[str] = Counter()
-    for pattern in store.schema.relations:
-        names = [name for name, kept in pattern.properties.items() if kept.type in ("string", "strings")]
-        for table in store.scan_edges(pattern) if names else ():
-            for column in map(table.column, names):
-                texts = pc.list_flatten(column) if pa.types.is_list(column.type) else column
-                named = texts.filter(pc.match_substring_regex(texts, "pubmed|pmid", ignore_case=True))
-                for text, count in Counter(named.to_pylist()).items():
-                    counts.update(dict.fromkeys(_PMID.findall(text), count))
-    return [f"pmid:{number}" for number, _ in sorted(counts.items(), key=lambda item: (-item[1], int(item[0])))]
+    with connected() as db:
+        for pattern in store.schema.relations:
+            cited = citations_sql(pattern, "scanned")
+            for table in store.scan_edges(pattern) if cited else ():
+                db.register("scanned", table)
+                rows = db.execute(f"SELECT paper, count(*) FROM ({cited}) WHERE paper LIKE 'pmid:%' GROUP BY paper")
+                counts.update(dict(rows.fetchall()))
+    return sorted(counts, key=lambda paper: (-counts[paper], len(paper), paper))
 
 
 def gather_for_graph(

@@ -263,6 +263,16 @@ class EdgeClaim:
         apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
         return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
 
+    def unnamed_in(self, text: str) -> list[str]:
+        """Return the ends that a text names nowhere, not even by all words of one of their names."""
+        stems = _stems(text)
+        ends = zip((self.head, self.tail), self._naming, strict=True)
+        return [
+            names[0]
+            for names, pattern in ends
+            if not (pattern and pattern.search(text)) and not any(1 < len(s := _stems(n)) and s <= stems for n in names)
+        ]
+
     @cached_property
     def _naming(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
         return naming(self.head, joined=True), naming(self.tail, joined=True)
@@ -275,6 +285,10 @@ class EdgeClaim:
     def has_direction(self) -> bool:
         """Direction of the claim: one end does something to the other."""
         return any(not act.mutual for act in acts(self.claim))
+
+
+def _stems(text: str) -> set[str]:
+    return set(stemmer().stemWords([word for word in re.findall(r"\w+", text.lower()) if len(word) > 2]))
 
 
 @cache

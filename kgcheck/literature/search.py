@@ -209,6 +209,12 @@ class LiteratureIndex(Closing):
         documents = self._read(numbers)
         return [documents[n] for n in numbers if n in documents]
 
+    def parts(self, paper: str) -> list[Document]:
+        """The abstract of a paper and its paragraphs, in order; none where it is not in the index."""
+        numbers = self.store.parts(paper)
+        documents = self.store.documents(numbers)
+        return [documents[n] for n in numbers if n in documents]
+
     def _candidates(self, words: Floats, vector: Vectors | None) -> NDArray[np.int64]:
         # A paper is there with many paragraphs, of which one is shown.
         count = min(_POOL if self._papers is None else _POOL_OF_PARAGRAPHS, len(words))

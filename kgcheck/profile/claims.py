@@ -1,5 +1,6 @@
 """ClaimForm: wording of a profile's edges as claims for papers, from `claims.toml`."""
 
+import re
 from functools import cache
 from string import Formatter
 
@@ -47,6 +48,20 @@ def load_claim_forms(profile: str) -> tuple[ClaimForm, ...]:
     """The claims of a profile."""
     path = part(profile_dir(profile), "claims.toml")
     return read_value(path, _Claims).claims if path.is_file() else ()
+
+
+def plain_form(triple: Triple) -> ClaimForm:
+    """Word an edge by the name of its relation alone, where a profile has no words for it.
+
+    >>> from kgcheck.model import Ref
+    >>> ends = {"head": Ref(label="Gene", id="a"), "tail": Ref(label="Disease", id="b")}
+    >>> plain_form(Triple(**ends, relation="biolink:gene_associated_with_condition")).claim
+    '{head} gene associated with condition {tail}.'
+    """
+    name = triple.relation.rpartition(":")[2]
+    words = " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+", " ", name).split()).lower() or "relates to"
+    ends = {"relation": triple.relation, "head": triple.head.label, "tail": triple.tail.label}
+    return ClaimForm(**ends, claim=f"{{head}} {words[: _LONGEST // 2]} {{tail}}.", words=words[:_LONGEST])
 
 
 def form_of(triple: Triple, schema: Schema) -> ClaimForm | None:

@@ -29,6 +29,7 @@ from kgcheck.errors import SnapshotError
 from kgcheck.model import Value
 from kgcheck.profile.schema import Schema
 from kgcheck.quoting import literal
+from kgcheck.reference.retractions import SOURCE as RETRACTIONS
 
 FORMAT_VERSION = 5
 
@@ -142,8 +143,8 @@ def sources_of(db: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
 
 
 def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None:
-    """Refuse a snapshot that can decide nothing of a profile's graphs."""
-    if schema.sources and not schema.sources & sources:
+    """Refuse a snapshot that can decide nothing of a profile's graphs, nor lists retracted papers."""
+    if schema.sources and not (schema.sources | {RETRACTIONS}) & sources:
         raise SnapshotError(
             f"{path} has no source that profile {schema.profile.name!r} asks: it has "
             f"{', '.join(sorted(sources)) or 'none'}",

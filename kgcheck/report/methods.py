@@ -16,6 +16,7 @@ _CHECKED = {
     CheckType.TRIPLE: ("whether an edge is supported", "whether edges are supported"),
     CheckType.POTENTIAL: ("an edge that may be missing", "edges that may be missing"),
     CheckType.STRUCTURE: ("a hit of a structural rule", "hits of structural rules"),
+    CheckType.EVIDENCE: ("whether a cited paper bears an edge", "whether cited papers bear edges"),
 }
 _ENDED = {
     TallyMark.SUPPORTED: "were supported",

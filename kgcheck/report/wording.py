@@ -13,6 +13,7 @@ TYPES: dict[CheckType, str] = {
     CheckType.TRIPLE: "Edges: is the edge supported?",
     CheckType.POTENTIAL: "Missing edges: what do sources know that the graph lacks?",
     CheckType.STRUCTURE: "Structure: what the graph shows by itself",
+    CheckType.EVIDENCE: "Cited papers: does the paper bear the edge?",
 }
 """Every check type in plain words."""
 
@@ -33,7 +34,8 @@ def task_words(task: CheckTask) -> str:
         return f"{task.subject}, {task.attribute}" if task.attribute else str(task.subject)
     if task.relation is None:
         return f"{task.subject} and {task.object}"
-    return f"{task.subject.id} {task.relation} {task.object.id}"
+    edge = f"{task.subject.id} {task.relation} {task.object.id}"
+    return f"{edge}, {task.attribute}" if task.type is CheckType.EVIDENCE else edge
 
 
 def graph_value(task: CheckTask) -> str:
@@ -47,6 +49,8 @@ def graph_value(task: CheckTask) -> str:
             return f"there is no such {'edge' if task.object else 'node'}"
         case CheckType.ATTRIBUTE:
             return task.value or "nothing: it is empty"
+        case CheckType.EVIDENCE:
+            return f"the edge cites {task.attribute}"
         case _:
             return task.value or ""
 

@@ -26,6 +26,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import finding_of, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, JsonText
 from kgcheck.model import CheckTask, CheckType, Finding, Ref
+from kgcheck.options import ALL_TYPES
 from tests.support.audits import LEDGER, MemoryStore, demo_audit, demo_audited
 from tests.support.facts import SCHEMA, Facts
 from tests.support.snapshots import GENES, MANY, TERMS, crowded_snapshots, snapshots
@@ -210,7 +211,7 @@ def assert_rows_are_findings(ledger: Path) -> int:
     ("options", "types"),
     [
         (("--label", "Gene"), {CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE, CheckType.STRUCTURE}),
-        pytest.param((), set(CheckType), marks=pytest.mark.slow),
+        pytest.param((), set(ALL_TYPES), marks=pytest.mark.slow),
     ],
 )
 def test_rows_of_the_demo_are_its_findings(options: tuple[str, ...], types: set[CheckType]) -> None:

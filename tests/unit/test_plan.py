@@ -7,7 +7,7 @@ from kgcheck.audit.plan import Unit, in_working_order, make_plan
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.graph.store import Counts
 from kgcheck.model import CheckType
-from kgcheck.options import AuditOptions
+from kgcheck.options import ALL_TYPES, AuditOptions
 from kgcheck.profile.schema import Schema, load_schema
 
 ACTS_ON = "Protein ACTS_ON Protein"
@@ -21,7 +21,7 @@ def schema() -> Schema:
 
 
 def plan(schema: Schema, *types: CheckType, counts: Counts = COUNTS, **options: object) -> list[str]:
-    asked = AuditOptions.model_validate({"types": types or tuple(CheckType), **options})
+    asked = AuditOptions.model_validate({"types": types or ALL_TYPES, **options})
     return [f"{u.type.value} {u.target}" for u in make_plan(asked, schema, counts)]
 
 

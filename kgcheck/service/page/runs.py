@@ -197,8 +197,9 @@ def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> 
         with workspace.reading() as ledger:
             team = team_rows(ledger.team_findings(found)) if found.team else []
         trend = None if found.is_check else trend_of(workspace, found)
-    nodes = [t for t in tallies if t.target.label and not t.target.relation and t.type is not CheckType.STRUCTURE]
-    edges = [t for t in tallies if t.target.relation and t.type is not CheckType.STRUCTURE]
+    of_sources = [t for t in tallies if t.type not in (CheckType.STRUCTURE, CheckType.EVIDENCE)]
+    nodes = [t for t in of_sources if t.target.label and not t.target.relation]
+    edges = [t for t in of_sources if t.target.relation]
     return render(
         request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(), trend=trend,
         labels=bars(nodes, lambda t: t.target.label or ""), relations=bars(edges, lambda t: t.target.relation or ""),
