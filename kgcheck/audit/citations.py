@@ -11,7 +11,7 @@ from kgcheck.audit.plan import Piece
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable
 from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.graph.citations import citations_sql
-from kgcheck.model import Evidence, Reason, Ref, Stance, Tier, Triple, World
+from kgcheck.model import INFORMS, Evidence, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.profile.schema import Pattern
 from kgcheck.reference.retractions import SOURCE as RETRACTIONS
 from kgcheck.reference.retractions import retracted_among
@@ -80,9 +80,9 @@ class EdgeCitations:
             found = read(paper)
             if found is None or found.reason is Reason.CITATION_OFF_TOPIC:
                 other = read(same_digits) if (same_digits := _with_same_digits(paper)) else None
-                if other and (other.stance is Stance.SUPPORTS or other.reason is Reason.CITATION_UNPROVEN):
-                    changed = {"stance": Stance.SILENT, "reason": Reason.CITATION_MISTAKEN}
-                    return other.model_copy(update=changed | {"candidates": (other.record,)})
+                if other and other.stance is Stance.SUPPORTS:
+                    changed = {"about": INFORMS, "reason": Reason.CITATION_MISTAKEN, "candidates": (other.record,)}
+                    return other.model_copy(update=changed)
         except (ModelAnswer, ModelContext):
             return Reason.SOURCE_REFUSED
         except (ModelUnavailable, BudgetExceeded) as error:

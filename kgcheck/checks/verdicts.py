@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, agrees, first, place, signature_of
 from kgcheck.model import (
+    INFORMS,
     CheckType,
     Evidence,
     Gap,
@@ -112,6 +113,9 @@ def judge(signature: Signature) -> Judgement:
         decided = _decide(CheckType.POTENTIAL, facts, signature.gaps)
         reason = _OF_AN_ABSENT_EDGE.get(decided.outcome, decided.reason)
         return decided._replace(reason=reason)
+    if signature.type is CheckType.EVIDENCE:
+        # One paper is asked about: what it says by a judge that only informs was looked at, and decides nothing.
+        facts += [o._replace(stance=Stance.SILENT) for o in signature.observations if o.about == INFORMS]
     ends = [o for o in signature.observations if o.reason in _ENDPOINT_REASONS]
     decided = _decide(signature.type, facts, signature.gaps)
     if decided.outcome is Outcome.SUPPORTED:

@@ -184,7 +184,7 @@ class TripleReader:
             if weight.decides:
                 return found.model_copy(update={"reason": Reason.CITATION_DENIES}) if denies else found
             reason = Reason.CITATION_DENIES if denies else Reason.CITATION_UNPROVEN
-            return found.model_copy(update={"about": "fact", "stance": Stance.SILENT, "reason": reason})
+            return found.model_copy(update={"reason": reason})
         unnamed = claim.unnamed_in(" ".join(text for d in documents for text in (d.title, d.abstract)))
         reason = Reason.CITATION_OFF_TOPIC if unnamed else Reason.CITATION_SILENT
         if stances:
