@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     llm_timeout_s: float = Field(default=120.0, gt=0, description="seconds for one attempt of one request")
     llm_max_mb: float = Field(default=32.0, gt=0, description="largest answer of the endpoint")
     llm_retries: int = Field(default=3, ge=0, description="on transient errors, with growing pauses")
+    llm_keep_days: float = Field(
+        default=30.0, ge=0, description="how long replies are kept, so that no question is paid for twice; 0 keeps none"
+    )
     llm_price_input: float | None = Field(default=None, ge=0, description="money for a million tokens sent")
     llm_price_output: float | None = Field(default=None, ge=0, description="money for a million tokens received")
     llm_price_cached: float | None = Field(

@@ -22,6 +22,9 @@ pytest_plugins = [
 # Two workers share two cores: threads of faiss or numpy, in them and in what they start, would spin for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# A scripted model is asked each time, but where a test is about replies that are kept.
+os.environ.setdefault("KGCHECK_LLM_KEEP_DAYS", "0")
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

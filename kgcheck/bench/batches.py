@@ -14,6 +14,7 @@ from kgcheck.context import Context, live_failures, noting, open_verifier
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
 from kgcheck.graph.store import new_state
 from kgcheck.llm.budget import Limits, spent_note, total_meter
+from kgcheck.llm.kept import fresh_replies
 from kgcheck.model import Value
 from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, JudgeOptions
 from kgcheck.outputs import write_text
@@ -138,6 +139,7 @@ def summed(batches: Iterable[Batch]) -> Batch:
     return Batch(*map(sum, zip(*batches, strict=True)))
 
 
+@fresh_replies()
 def answer_questions(
     context: Context,
     file: Path,
@@ -164,6 +166,7 @@ def answer_questions(
         return repeated(folder, wanted.repeat, run)
 
 
+@fresh_replies()
 def check_items(
     context: Context,
     file: Path,
@@ -218,6 +221,7 @@ def check_items(
         return repeated(folder, wanted.repeat, run)
 
 
+@fresh_replies()
 def verify_claims(
     context: Context,
     file: Path,

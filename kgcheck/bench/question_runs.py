@@ -36,6 +36,7 @@ from kgcheck.literature.embed import open_model
 from kgcheck.literature.weights import lacking
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.llm.forms import messages_of
+from kgcheck.llm.kept import fresh_replies
 from kgcheck.options import SetOptions, Spending, WorkerOptions
 from kgcheck.outputs import write_text
 from kgcheck.questions.answer import Answer, Questions, Status
@@ -155,6 +156,7 @@ class SetRun(NamedTuple):
     stopped: str = ""
 
 
+@fresh_replies()
 def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> SetRun:
     """Answer a set by the graph (`ask`, by rules or by a model with tools) or by a model alone, resumably."""
     questions, limits = read_set(file), Limits.of(options)

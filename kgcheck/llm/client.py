@@ -11,7 +11,7 @@ strict tools and schemas only, which few servers know). What a model writes is d
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +33,7 @@ from kgcheck.errors import (
 from kgcheck.inputs import wrong_parts
 from kgcheck.llm.budget import Limits, Meter, Usage, prices_of
 from kgcheck.model import Value
+from kgcheck.plurals import how_many
 from kgcheck.redact import HIDDEN
 from kgcheck.settings import Settings
 
@@ -89,6 +90,7 @@ class Reply(Value):
     usage: Usage = Usage()
     model: str = ""
     cut_off: bool = Field(default=False, description="the model stopped because it ran out of tokens")
+    kept: bool = Field(default=False, description="it was kept from an earlier call")
 
     def as_message(self) -> Message:
         """The reply as it goes back into the conversation."""
@@ -119,6 +121,7 @@ class ChatClient:
             import openai
 
             from kgcheck.llm import wire as chat_wire
+            from kgcheck.llm.kept import KeptReplies
         except ImportError:
             raise MissingExtra("a language model", "llm") from None
         if not settings.llm_model:
@@ -156,11 +159,17 @@ class ChatClient:
         )
         endpoint = self._client.base_url
         if key and endpoint.scheme != "https" and not is_cleartext_host(endpoint.host, settings.cleartext_hosts):
-            self.close()
+            self._client.close()
             refuse_cleartext(endpoint.host, settings.cleartext_hosts, "write the endpoint with https://")
+        self._kept = KeptReplies.of(settings)
 
     def close(self) -> None:
         self._client.close()
+        if self._kept:
+            if self._kept.found:
+                kept = how_many(self._kept.found, "reply", "replies")
+                self._notes.append(f"{kept} of {self.model} were kept from earlier calls and cost nothing")
+            self._kept.close()
 
     def __enter__(self) -> "ChatClient":
         return self
@@ -181,12 +190,28 @@ class ChatClient:
     ) -> Reply:
         """Send a conversation and wait for the reply; its text has a form if the endpoint can bind it to one.
 
-        With `one_call` it is not to call several tools at once, as far as the endpoint can bind it.
+        With `one_call` it is not to call several tools at once, as far as the endpoint can bind it. A reply that was
+        kept from an earlier call costs nothing.
         """
-        meter = meter or Meter(Limits())
-        meter.take_turn()
         request = self._request(messages, tools, answer, temperature)
         request |= {"parallel_tool_calls": False} if tools and one_call else {}
+        reply = self._replied(request, on_text, meter or Meter(Limits()))
+        if not answer:
+            self._keep(request, reply)
+        return reply
+
+    def _keep(self, request: Mapping[str, Any], reply: Reply) -> None:
+        if self._kept and not (reply.cut_off or reply.kept):
+            self._kept.keep(self._address, request, reply.model_dump(mode="json", exclude={"usage", "kept"}))
+
+    def _replied(self, request: dict[str, Any], on_text: Callable[[str], None] | None, meter: Meter) -> Reply:
+        with suppress(ValidationError):
+            if self._kept and (kept := self._kept.find(self._address, request)):
+                reply = Reply.model_validate(kept | {"kept": True})
+                if on_text and reply.text:
+                    on_text(reply.text)
+                return reply
+        meter.take_turn()
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
             with deadline.until(meter.deadline):
@@ -226,7 +251,10 @@ class ChatClient:
             if named is not None:
                 named.add(reply.model or self.model)
             try:
-                return parse_answer(reply.text, form), used
+                parsed = parse_answer(reply.text, form)
+                # What has not the form is asked for anew the next time.
+                self._keep(self._request(conversation, (), form, temperature), reply)
+                return parsed, used
             except ModelAnswer as error:
                 if reply.cut_off:
                     raise ModelAnswer(

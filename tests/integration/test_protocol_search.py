@@ -15,12 +15,12 @@ from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import Objective, read_formatted
 from kgcheck.protocols.search.judging import SearchModel
-from kgcheck.protocols.search.run import MODEL_FILE, SEARCH_FILE, MetPapers, SearchMeans, StudySearch, search_for
+from kgcheck.protocols.search.run import SEARCH_FILE, MetPapers, SearchMeans, StudySearch, search_for
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
-from tests.support.chat_server import Asked, Move, Say, Script, chat_server
+from tests.support.chat_server import Asked, ChatServer, Move, Say, Script, chat_server
 from tests.support.loopback import Loopback, Reply, answers
 from tests.support.study_services import StudyServices, gds_summary, pmc_article, pubmed_article
 
@@ -334,26 +334,33 @@ def with_model(
     look: Callable[..., StudySearch], script: Script, folder: Path, limits: Limits | None = None
 ) -> tuple[StudySearch, list[dict[str, Any]]]:
     with chat_server(script) as server:
-        settings = Settings(llm_base_url=server.url, llm_model="small", llm_retries=0)
-        with ChatClient(settings) as client:
-            model = SearchModel(client, Meter(limits or Limits()), folder / "out" / MODEL_FILE)
-            found = look(model=model)
-        return found, [request for request in server.requests]
+        return asked_of(server, look, folder, limits)
+
+
+def asked_of(
+    server: ChatServer, look: Callable[..., StudySearch], folder: Path, limits: Limits | None = None
+) -> tuple[StudySearch, list[dict[str, Any]]]:
+    """Search with a model whose replies are kept, and return what it was asked in addition."""
+    kept: dict[str, Any] = {"cache_dir": folder / "replies", "llm_keep_days": 1.0}
+    settings, before = Settings(llm_base_url=server.url, llm_model="small", llm_retries=0, **kept), len(server.requests)
+    with ChatClient(settings) as client:
+        found = look(model=SearchModel(client, Meter(limits or Limits())))
+    return found, list(server.requests[before:])
 
 
 def test_a_model_writes_queries_and_judges(
     services: StudyServices, look: Callable[..., StudySearch], tmp_path: Path
 ) -> None:
-    found, requests = with_model(look, polite, tmp_path)
+    with chat_server(polite) as server:
+        found, requests = asked_of(server, look, tmp_path)
+        # The same again costs nothing.
+        assert asked_of(server, look, tmp_path) == (found, [])
 
     assert found.queries_by == "small"
     assert found.queries[0].pubmed == '("grey fever"[tiab] OR "ash fever"[tiab]) AND ("RNA-seq"[tiab])'
     assert {(p.degree, p.judged_by) for p in found.papers} == {(4, "small")}
     assert all(d.usable for d in found.data_sets)
     assert [r["temperature"] for r in requests] == [0.7, 0.5, 0.5]
-    # The same again costs nothing.
-    again, requests = with_model(look, polite, tmp_path)
-    assert (again, requests) == (found, [])
 
 
 WRONG_QUERIES = {
@@ -373,7 +380,6 @@ def test_queries_that_are_none_are_not_sent(
         with_model(look, lambda asked: Say(text), tmp_path)
 
     assert services.server.calls == []
-    assert not (tmp_path / "out" / MODEL_FILE).exists()
 
 
 def test_judgements_of_other_papers_are_not_taken(
@@ -393,9 +399,10 @@ def test_judgements_of_other_papers_are_not_taken(
 def test_a_model_that_has_no_budget_left_goes_on_later(
     services: StudyServices, look: Callable[..., StudySearch], tmp_path: Path
 ) -> None:
-    with pytest.raises(BudgetExceeded):
-        with_model(look, polite, tmp_path, Limits(turns=1))
-    found, requests = with_model(look, polite, tmp_path, Limits(turns=2))
+    with chat_server(polite) as server:
+        with pytest.raises(BudgetExceeded):
+            asked_of(server, look, tmp_path, Limits(turns=1))
+        found, requests = asked_of(server, look, tmp_path, Limits(turns=2))
 
     assert len(requests) == 2
     assert found.papers

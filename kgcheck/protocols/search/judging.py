@@ -5,26 +5,20 @@ was asked, before it is used or kept: queries as groups of plain terms, one judg
 search goes on with the answers that are kept.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
-from kgcheck.errors import InputFormat
-from kgcheck.inputs import read_whole
 from kgcheck.literature.documents import titled_retracted
 from kgcheck.literature.lexical import stems
 from kgcheck.literature.papers import WholePaper
 from kgcheck.literature.relevance import TopicFit, section_texts
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.forms import messages_of, with_schema
-from kgcheck.outputs import write_text
-from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
+from kgcheck.protocols.protocol import Objective, StudyDataSet
 from kgcheck.protocols.rules import model_task
 from kgcheck.protocols.search.queries import (
     LikenessScale,
@@ -244,17 +238,9 @@ class JudgedRecord(NamedTuple):
 class SearchModel:
     """A model that helps to search."""
 
-    def __init__(self, client: "ChatClient", meter: Meter, kept: Path) -> None:
-        """Take up the answers that a file of JSON lines keeps, by what the model was asked."""
-        self._client, self._meter, self._kept = client, meter, kept
-        self._answers: dict[str, Any] = {}
+    def __init__(self, client: "ChatClient", meter: Meter) -> None:
+        self._client, self._meter = client, meter
         self.name = client.model
-        if kept.is_file():
-            try:
-                lines = [json.loads(line) for line in read_whole(kept).split("\n") if line]
-                self._answers = {str(line["question"]): line["answer"] for line in lines}
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputFormat(f"{kept} holds no answers of a model: {error}"[:300], "remove it") from None
 
     def queries(self, objective: Objective, concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
         question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
@@ -294,11 +280,4 @@ class SearchModel:
 
     def _answer(self, task: str, question: Mapping[str, object], form: type[B], temperature: float) -> B:
         messages = messages_of(task, question)
-        key = digest_of_things([self.name, temperature, messages])
-        with suppress(KeyError, ValidationError):
-            return form.model_validate(self._answers[key])
-        answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)
-        self._answers[key] = answer.model_dump(mode="json")
-        lines = (json.dumps({"question": k, "answer": a}) for k, a in self._answers.items())
-        write_text(self._kept, "".join(f"{line}\n" for line in lines), secret=True)
-        return answer
+        return self._client.answer(messages, form, meter=self._meter, temperature=temperature)[0]

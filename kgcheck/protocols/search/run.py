@@ -192,7 +192,6 @@ PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
 """Services that are searched."""
 
 SEARCH_FILE = "search.json"
-MODEL_FILE = "model_answers.jsonl"
 
 
 @dataclass(frozen=True)
@@ -447,7 +446,7 @@ def search_studies(
 
             client = opened.enter_context(ChatClient(context.settings, notes))
             meter = Meter(Limits.of(spending or Spending()), client.prices, total_meter(context.settings))
-            model = SearchModel(client, meter, folder / MODEL_FILE)
+            model = SearchModel(client, meter)
         means = SearchMeans(
             synonyms=context.names().mentioned,
             http=opened.enter_context(Http(context.settings)),
