@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -51,7 +52,7 @@ def run_batch(
     description: str = "working",
     total: int | None = None,
 ) -> Batch:
-    """Do every item that has no result yet.
+    """Do every item that has no result yet, or one of an item of that id that was another.
 
     An error of the tree ends its item alone: the result is ``{"id": ..., "error": ...}``, and the item is done again
     when the batch is run again. Where the budget of the whole batch is spent, no further item is begun, and those that
@@ -59,7 +60,7 @@ def run_batch(
     """
     spent: list[BudgetSpent] = []
     with _appending(out) as file:
-        kept = {i for i, result in _read(file, out).items() if "error" not in result}
+        kept = {i: result.get("item") for i, result in _read(file, out).items() if "error" not in result}
         before = failed = done = 0
         file.seek(0, 2)
         with (
@@ -69,7 +70,7 @@ def run_batch(
             running: dict[Future[Result], str] = {}
             try:
                 for name, item in _once(items):
-                    if name in kept:
+                    if name in kept and kept[name] in (None, _digest(item)):
                         before += 1
                         step.advance()
                         continue
@@ -134,9 +135,13 @@ def set_aside(folder: Path) -> None:
         began.unlink(missing_ok=True)
 
 
+def _digest(item: object) -> str:
+    return sha256(repr(item).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
 def _guarded(work: Callable[[T], Result], item: T) -> Result:
     try:
-        return work(item)
+        return {**work(item), "item": _digest(item)}
     except BudgetSpent:
         raise
     except KgcheckError as error:

@@ -253,7 +253,7 @@ def test_several_workers_with_a_model(tmp_path: Path, monkeypatch: pytest.Monkey
     found = json.loads(said.out)["all"]
     assert (said.code, found["items"], found["exact_match"], found["tool_path"]) == (0, 12, 100, 100)
     held = by_id(tmp_path / "b" / "results.jsonl")
-    assert len({json.dumps(line | {"id": ""}, sort_keys=True) for line in held.values()}) == 1
+    assert len({json.dumps(line | {"id": "", "item": ""}, sort_keys=True) for line in held.values()}) == 1
 
 
 _QUESTIONS = [

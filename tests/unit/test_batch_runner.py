@@ -48,6 +48,14 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
     assert len(out.read_text().splitlines()) == 5
 
 
+def test_an_item_that_was_corrected_is_done_again(tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    run_batch(items(3), double, out)
+
+    assert run_batch([("q0", 0), ("q1", 100), ("q2", 2)], double, out) == (1, 2, 0)
+    assert [r["value"] for r in read_results(out).values()] == [0, 200, 4]
+
+
 def test_an_error_is_the_result_of_its_item_and_is_tried_again(tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
 
