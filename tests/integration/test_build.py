@@ -402,8 +402,6 @@ def test_what_cannot_be_built_is_one_clear_line(demo_built: Path, tmp_path: Path
     assert kgcheck("build", tmp_path / "file", "--out", tmp_path / "new").refuses(f"{tmp_path / 'file'} is not a")
     named = kgcheck("build", snapshot, "--out", tmp_path / "new", "--release", "go=1")
     assert named.refuses("releases are of files, and a snapshot names its own")
-    shared = kgcheck("build", snapshot, "--out", tmp_path / "new", "--profile", "kgx")
-    assert shared.refuses("a file of profile 'kgx' is of several labels or relations: nodes.tsv")
 
 
 def files_in(folder: Path) -> dict[Path, bytes]:
