@@ -12,7 +12,6 @@ import pytest
 from kgcheck import clock
 from kgcheck.curation.operations import Patch, read_patch, write_patch
 from kgcheck.curation.patch_maker import LeftOut, patch_page
-from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import DONE, LOAD, STORE_ID, UNDER_WAY
 from kgcheck.ledger.basis import basis_of
@@ -22,6 +21,7 @@ from kgcheck.model import ChangeKind, Finding
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, audited, demo, kgcheck
+from tests.support.contents import content_digest
 from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, WRITABLE, edge, graph_file, made, merge, ref, set_value
 
 IDS = ("PARK2", "O60260", "B4DFC2", "FGFR2", "P00001", "CYCS", "A12M1", "P22303", "P02649", "Q00LT1", "GO:0005887")

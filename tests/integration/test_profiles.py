@@ -15,7 +15,7 @@ from kgcheck.curation.patch_maker import fitting, patch_of
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import ConfigurationError, StoreError
-from kgcheck.graph.changes import StoreChanges, content_digest
+from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.reading import read_statement
 from kgcheck.ledger.ledger import Ledger
@@ -25,6 +25,7 @@ from kgcheck.profile.reference_files import load_reference_recipes
 from kgcheck.profile.schema import Schema, load_schema
 from kgcheck.profile.validate import validate_profile
 from tests.support.audits import demo, kgcheck
+from tests.support.contents import content_digest
 from tests.support.neo4j_fixtures import Neo4jTarget
 
 
