@@ -46,7 +46,6 @@ class ReferenceFile(Value):
     is_permanent: bool = Field(
         default=False, description="the address is a permanent one (PURL), which redirects to where the file is today"
     )
-    md5_url: str = Field(default="", description="where the provider lists MD5 sums")
     release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""
     release_line: str = Field(

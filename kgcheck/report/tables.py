@@ -84,7 +84,7 @@ def fetched_table(files: "Sequence[Fetched]") -> RenderableType:
     """Result of each file that was to be fetched."""
     rows = []
     for f in files:
-        state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
+        state = f.failure or ("unchanged" if f.unchanged else "fetched")
         rows.append((f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state))
     return RowTable(("source", "file", "bytes", "sha256", "state"), rows, keys=("source", "sha256"), numbers=("bytes",))
 

@@ -35,10 +35,8 @@ class Provider:
         self.server = server
         self.folder = folder / "files"
         self.body, self.etag, self.ranges = BODY, '"one"', True
-        self.sums = f"{hashlib.md5(BODY, usedforsecurity=False).hexdigest()}  data.dat\n"
         self._cache = folder / "cache"
         server.route("GET", "/pub/data.dat", self._data)
-        server.route("GET", "/pub/MD5", lambda seen: Reply(body=self.sums.encode()))
 
     def _data(self, seen: Seen) -> Reply:
         headers = {"ETag": self.etag, "Content-Type": "application/octet-stream"}
@@ -69,9 +67,7 @@ class Provider:
 @pytest.fixture
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     with Loopback() as server:
-        file = ReferenceFile(
-            glob="data.dat", format="tsv", url=f"{server.url}/pub/data.dat", md5_url=f"{server.url}/pub/MD5"
-        )
+        file = ReferenceFile(glob="data.dat", format="tsv", url=f"{server.url}/pub/data.dat")
         recipe = ReferenceRecipe(source="made", name="Made up", licence="CC0", files=(file,))
         monkeypatch.setattr(fetch, "load_reference_recipes", lambda schema: [recipe])
         yield Provider(server, tmp_path)
@@ -82,12 +78,11 @@ def _half(handler: Any, reply: Reply) -> None:
     handler.close_connection = True
 
 
-def test_a_file_is_fetched_with_its_sums(provider: Provider) -> None:
+def test_a_file_is_fetched_whole(provider: Provider) -> None:
     done = provider.fetch()
 
     assert (done.failure, done.bytes, provider.saved) == ("", len(BODY), BODY)
     assert done.sha256 == hashlib.sha256(BODY).hexdigest()
-    assert done.md5
     assert json.loads((provider.folder / LOG).read_text())["data.dat"]["sha256"] == done.sha256
     assert sorted(p.name for p in provider.folder.iterdir()) == ["data.dat", LOG]
 
@@ -129,7 +124,6 @@ def test_a_file_that_changed_meanwhile_begins_again(provider: Provider) -> None:
     provider.server.faults.append(_half)
     provider.fetch()
     provider.body, provider.etag = BODY[::-1], '"two"'
-    provider.sums = ""
 
     assert provider.fetch().failure == ""
     assert provider.saved == BODY[::-1]
@@ -162,19 +156,6 @@ def test_a_range_from_another_place_is_refused(provider: Provider) -> None:
     assert "another place" in provider.fetch().failure
     assert provider.fetch().failure == ""
     assert provider.saved == BODY
-
-
-def test_another_sum_than_the_provider_lists_is_refused(provider: Provider) -> None:
-    provider.sums = f"{'0' * 32}  data.dat\n"
-
-    assert "MD5" in provider.fetch().failure
-    assert not (provider.folder / "data.dat").exists()
-
-
-def test_a_sum_in_a_metalink(provider: Provider) -> None:
-    provider.sums = f'<file name="data.dat"><verification><hash type="md5">{"0" * 32}</hash></verification></file>'
-
-    assert "MD5" in provider.fetch().failure
 
 
 def test_a_file_that_is_unchanged_is_left(provider: Provider) -> None:
@@ -240,15 +221,6 @@ def test_headers_that_drip_are_given_up(provider: Provider) -> None:
 
     assert "in time" in provider.fetch(http_total_s=0.3).failure
     assert time.monotonic() - started < 10
-
-
-def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
-    provider.server.faults += [loopback.send, loopback.slow_body(30)]
-
-    assert "took longer than" in provider.fetch(fetch_total_s=0.4).failure
-    # On a busy machine the file itself may have taken too long, so that the list was not asked for.
-    provider.server.faults.clear()
-    assert provider.fetch().failure == ""
 
 
 @pytest.fixture
