@@ -10,7 +10,7 @@ import duckdb
 
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.loading.lines import Records, find
-from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe
+from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe, holder_of
 from kgcheck.profile.schema import Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
 from kgcheck.quoting import identifier, literal
@@ -85,11 +85,6 @@ class Staging:
         """The files of the recipe that are there; nodes before edges."""
         return [f for f in self.recipe.files if f.file in self.files]
 
-    def holder(self, file: NodeFile | EdgeFile) -> Holder:
-        if isinstance(file, NodeFile):
-            return self.schema.label(file.label)
-        return self.schema.pattern(file.head, file.relation, file.tail)
-
     def restore_rows(self) -> None:
         """Give every quarantined row its text as it stands in the file, by reading those files again."""
         wanting = self._db.execute("SELECT DISTINCT file FROM quarantine WHERE row_text IS NULL").fetchall()
@@ -105,7 +100,7 @@ class Staging:
         records = Records(path)
         place = self._places(path, records, entry)
         if not records.is_bare:
-            self._feed(records, self._insert(self.holder(entry), entry, place, records), entry.file)
+            self._feed(records, self._insert(holder_of(entry, self.schema), entry, place, records), entry.file)
 
     def _feed(self, records: Records, statement: str, file: str) -> None:
         """Run a statement over the table ``source``, which streams the records."""

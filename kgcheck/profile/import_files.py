@@ -11,7 +11,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Value
 from kgcheck.profile.folder import part
-from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.profile.schema import Holder, Label, Pattern, Schema
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 FILES = "files.toml"
@@ -27,7 +27,6 @@ class _Format(Value):
 class _Rows(Value):
     file: str
     properties: dict[str, str] = Field(default_factory=dict, description="property: column")
-    list_columns: tuple[str, ...] = Field(default=(), alias="list")
     ignored: tuple[str, ...] = ()
     optional: bool = False
     sources: dict[str, str] = Field(
@@ -144,7 +143,7 @@ def _unknown_names(recipe: Recipe, schema: Schema) -> Iterator[Mistake]:
         kind = "nodes" if isinstance(entry, NodeFile) else "edges"
         where = f"{kind}[{entry.file} {entry.target}]"
         try:
-            holder = _holder(entry, schema)
+            holder = holder_of(entry, schema)
         except UnknownName as error:
             yield Mistake(where=where, what=error.in_one_line)
             continue
@@ -166,7 +165,8 @@ def _wrong_constant(entry: NodeFile | EdgeFile, holder: Label | Pattern) -> str 
     return None
 
 
-def _holder(entry: NodeFile | EdgeFile, schema: Schema) -> Label | Pattern:
+def holder_of(entry: NodeFile | EdgeFile, schema: Schema) -> Holder:
+    """The label or pattern of a file."""
     if isinstance(entry, NodeFile):
         return schema.label(entry.label)
     return schema.pattern(entry.head, entry.relation, entry.tail)

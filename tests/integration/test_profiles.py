@@ -181,9 +181,6 @@ def test_a_profile_of_somebody_else_leads_nowhere_and_hangs_nothing(tmp_path: Pa
         (mine / "graph.toml").write_text(graph.replace(form, f"id_pattern = '{pattern}'", 1))
         with pytest.raises(ConfigurationError, match="id_pattern"):
             load_schema(str(mine))
-    (mine / "graph.toml").write_text(graph.replace("version = 1", 'version = 1\nreferences = ["../../etc/passwd"]', 1))
-    with pytest.raises(ConfigurationError, match="must name files inside"):
-        load_schema(str(mine))
     (mine / "graph.toml").write_text(graph)
     (tmp_path / "elsewhere.toml").write_text("source = 'x'")
     (mine / "reference").mkdir()

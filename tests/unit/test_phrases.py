@@ -42,7 +42,9 @@ def test_what_could_take_ages_is_refused(text: str, why: str) -> None:
         check_phrase(text)
 
 
-@pytest.mark.parametrize("text", ["((a|ab|b) ){0,3}c", "(" * 50 + "a" + ")" * 50, "where(?= is.*found)", "(?<!at\\s)most"])
+@pytest.mark.parametrize(
+    "text", ["((a|ab|b) ){0,3}c", "(" * 50 + "a" + ")" * 50, "where(?= is.*found)", "(?<!at\\s)most"]
+)
 def test_what_is_plain_is_accepted(text: str) -> None:
     check_phrase(text)
     re.compile(phrase(text))
