@@ -32,6 +32,15 @@ def words_in(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name.rpartition(":")[2])]
 
 
+def folded(name: str) -> str:
+    """A name without what writers change.
+
+    >>> folded("Biological_process") == folded("biolink:BiologicalProcess")
+    True
+    """
+    return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())
+
+
 def plural(noun: str) -> str:
     """A noun as people write more of one; what looks like a plural stays.
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from kgcheck.model import Ref
-from kgcheck.plurals import how_many
-from kgcheck.profile.recognise import folded
+from kgcheck.plurals import folded, how_many
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import ALL, RuleGraph, RuleHit, patterns_by_relation

@@ -113,8 +113,6 @@ def _note_load(summary: "LoadSummary") -> None:
     if len(left_out) > _SHOWN:
         more = how_many(len(left_out) - _SHOWN, "more column")
         note(f"and {more} that are not in the profile: --format json has them all")
-    for kind, n in summary.of_none.items():
-        note(f"{how_many(n, 'row')} of {kind}: no entry of files.toml takes them")
     if summary.curated:
         note(f"{summary.curated:,} facts that patches changed stay as the patches left them")
     for settled in summary.settled[:_SHOWN]:
@@ -303,20 +301,6 @@ def reference_fetch(workspace: "Workspace", directory: Path, sources: tuple[str,
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
-@reference.command("diff")
-@click.argument("older", type=FilePath())
-@click.argument("newer", type=FilePath())
-@table_or_json_option()
-@workspace_options("profile", progress=False)
-def reference_diff(workspace: "Workspace", older: Path, newer: Path, format_: str) -> None:
-    """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
-    from kgcheck.reference.difference import compare_snapshots
-    from kgcheck.report.tables import difference_table
-
-    changes = compare_snapshots(older, newer, workspace.schema)
-    show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
-
-
 def _build_bibliography(workspace: "Workspace", directory: Path, **options: Any) -> None:
     from kgcheck.literature.bibliography import build_bibliography
 
@@ -343,12 +327,12 @@ def _show_releases(releases: "Sequence[SourceRelease]", format_: str) -> None:
 
 
 def _show_sources(releases: "Sequence[SourceRelease]", format_: str) -> None:
-    from kgcheck.profile.recognise import own_schemas
+    from kgcheck.profile.schema import load_schema
 
     _show_releases(releases, format_)
     if format_ == "json":
         return
-    for schema in own_schemas():
+    for schema in map(load_schema, profile_names()):
         if served := schema.sources & {release.source for release in releases}:
             lacking = ", ".join(sorted(schema.sources - served))
             shown = f"it serves profile {schema.profile.name}: {len(served)} of {len(schema.sources)} sources"
@@ -381,32 +365,36 @@ def profile_list_profiles(format_: str) -> None:
 @columns_option()
 @out_folder_option("The folder to make.")
 def profile_init(workspace: "Workspace", files: tuple[Path, ...], columns: dict[str, str], out: Path) -> None:
-    """Draft a profile of the graph in STORE: its labels, keys, properties and relations, and what can check them.
+    """Draft a profile of the graph on the server STORE: its labels, keys, properties and relations.
 
     Of FILES, a graph in its owner's form, the draft is what `kgcheck audit FILES` works with, to be edited. Nothing is
-    written to the graph. A draft can be used at once; what it guesses stands in comments.
+    written to the graph. A draft can be used at once.
     """
-    from kgcheck.forms.store import FileStore
-    from kgcheck.graph.survey import survey
-    from kgcheck.profile.init import draft_of_schema, draft_profile, write_profile
+    from kgcheck.forms.store import FileStore, ServerCopy
+    from kgcheck.graph.open import is_address
+    from kgcheck.profile.init import draft_of_schema, write_profile
 
     if (out / GRAPH).exists():
         raise ConfigurationError(f"there is a profile in {out} already", "name another folder with --out")
     if files:
-        with FileStore(files, workspace.settings, workspace.progress, columns=columns) as store:
-            shown = ", ".join(path.name for path in files)
-            path = write_profile(draft_of_schema(store.schema, out.resolve().name, shown), out)
-            note(*store.files.lines())
-        note(f"wrote {path}: {store.schema.profile.title}")
-        note(f"next: kgcheck audit {' '.join(map(str, files))} --profile {out.absolute()}")
-        return
-    seen = survey(workspace.store, workspace.settings, workspace.progress)
-    draft = draft_profile(seen, out.resolve().name)
-    path = write_profile(draft, out)
-    note(*draft.notes)
-    patterns = how_many(len(seen.relations), "relation pattern")
-    note(f"wrote {path}: {how_many(len(seen.labels), 'label')} and {patterns} were seen")
-    note(f"next: kgcheck audit --store {workspace.store} --profile {out.absolute()} --type structure")
+        shown, looked_at = ", ".join(path.name for path in files), " ".join(map(str, files))
+    elif is_address(workspace.store):
+        shown, looked_at = workspace.store, f"--store {workspace.store} --type structure"
+    else:
+        hint = "name the files of a graph, or --store bolt://HOST"
+        raise UsageError(f"no profile is drafted of {workspace.store}", hint)
+    settings, progress = workspace.settings, workspace.progress
+    with (
+        FileStore(files, settings, progress, columns=columns)
+        if files
+        else ServerCopy(workspace.store, settings, progress)
+    ) as store:
+        schema, left_out = store.profile()
+        path = write_profile(draft_of_schema(schema, out.resolve().name, shown), out)
+        note(*store.files.lines(), *left_out)
+    counts = how_many(len(schema.labels), "label"), how_many(len(schema.relations), "relation pattern")
+    note(f"wrote {path}: a draft: {counts[0]}, {counts[1]}")
+    note(f"next: kgcheck audit {looked_at} --profile {out.absolute()}")
 
 
 @profile.command("validate")

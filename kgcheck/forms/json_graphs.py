@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from kgcheck.forms.curies import obo_curie
 from kgcheck.forms.form import GraphForm
@@ -30,6 +30,7 @@ _EDGE_LISTS = ("edges", "links", "rels", "relationships")
 _RELATIONS = ("relation", "predicate", "interaction", "shared_interaction", "shared interaction", "label", "type")
 _KINDS = ("categories", "category", "labels", "node_type", "kind", "type")
 _Item = dict[str, Any]
+_Adder = Callable[[RowBuffer, _Item, int | str], None]
 
 
 def kind_of(source: Source) -> str:
@@ -163,10 +164,10 @@ def _fits(name: str, source: Source) -> bool:
     return kind_of(source).removesuffix(_LINES) == name
 
 
-def _object(source: Source) -> _Item:
-    """The document of a form whose documents are objects."""
-    value = document(source)
-    return value if isinstance(value, dict) else {}
+def _nodes_and_edges(buffer: RowBuffer, value: _Item, node: _Adder, edge: _Adder) -> None:
+    for name, add in (("nodes", node), ("edges", edge)):
+        for place, item in _by_id(buffer, value.get(name), name):
+            add(buffer, item, place)
 
 
 def _note_others(buffer: RowBuffer, value: Mapping[str, Any], read: Sequence[str]) -> None:
@@ -183,28 +184,20 @@ def _note_others(buffer: RowBuffer, value: Mapping[str, Any], read: Sequence[str
 # KGX
 
 
-def _read_kgx(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        with buffered(source, tables) as buffer:
-            if kind_of(source).endswith(_LINES):
-                for line, item in json_lines(buffer):
-                    (kgx_edge if {"subject", "object"} & item.keys() else kgx_node)(buffer, item, line)
-                continue
-            value = _object(source)
-            for place, item in items(buffer, value.get("nodes"), "nodes"):
-                kgx_node(buffer, item, place)
-            for place, item in items(buffer, value.get("edges"), "edges"):
-                kgx_edge(buffer, item, place)
-            _note_others(buffer, value, ("nodes", "edges"))
+def _read_kgx(buffer: RowBuffer, value: _Item) -> None:
+    _nodes_and_edges(buffer, value, _kgx_node, _kgx_edge)
+    _note_others(buffer, value, ("nodes", "edges"))
 
 
-def kgx_node(buffer: RowBuffer, item: _Item, at: int | str | None) -> None:
-    """Add a node of KGX."""
+def _kgx_line(buffer: RowBuffer, item: _Item, at: int | str) -> None:
+    (_kgx_edge if {"subject", "object"} & item.keys() else _kgx_node)(buffer, item, at)
+
+
+def _kgx_node(buffer: RowBuffer, item: _Item, at: int | str) -> None:
     buffer.node(item.get("id"), text_list(item.get("category")), without(item, "id", "category"), at)
 
 
-def kgx_edge(buffer: RowBuffer, item: _Item, at: int | str | None) -> None:
-    """Add an edge of KGX; one that is negated is counted as such."""
+def _kgx_edge(buffer: RowBuffer, item: _Item, at: int | str) -> None:
     if text(item.get("negated")).lower() == "true":
         buffer.negated()
         return
@@ -217,21 +210,17 @@ def kgx_edge(buffer: RowBuffer, item: _Item, at: int | str | None) -> None:
 # Node-link
 
 
-def _read_node_link(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        value = _object(source)
-        links = next((name for name in ("links", "edges") if isinstance(value.get(name), list)), "links")
-        with buffered(source, tables) as buffer:
-            ids = _node_link_nodes(buffer, value.get("nodes"))
-            end = _link_end(ids, _dicts(value.get(links)))
-            for place, item in items(buffer, value.get(links), links):
-                relation, name = _relation(item)
-                if isinstance(item.get("key"), str) and relation == NO_RELATION:
-                    relation, name = item["key"], "key"
-                rest = without(item, "source", "target", name)
-                buffer.edge(end(item.get("source")), relation, end(item.get("target")), rest, place)
-            _note_others(buffer, value, ("nodes", links, "directed", "multigraph"))
-    separate_local_ids(sources, tables)
+def _read_node_link(buffer: RowBuffer, value: _Item) -> None:
+    links = next((name for name in ("links", "edges") if isinstance(value.get(name), list)), "links")
+    ids = _node_link_nodes(buffer, value.get("nodes"))
+    end = _link_end(ids, _dicts(value.get(links)))
+    for place, item in items(buffer, value.get(links), links):
+        relation, name = _relation(item)
+        if isinstance(item.get("key"), str) and relation == NO_RELATION:
+            relation, name = item["key"], "key"
+        rest = without(item, "source", "target", name)
+        buffer.edge(end(item.get("source")), relation, end(item.get("target")), rest, place)
+    _note_others(buffer, value, ("nodes", links, "directed", "multigraph"))
 
 
 def _node_link_nodes(buffer: RowBuffer, nodes: Any) -> list[Any]:
@@ -276,24 +265,16 @@ def _named_and_typed(item: _Item) -> tuple[list[str], _Item]:
 # Cytoscape
 
 
-def _read_cytoscape(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        value = document(source)
-        with buffered(source, tables) as buffer:
-            elements = value.get("elements", value) if isinstance(value, dict) else value
-            if isinstance(elements, list):
-                for place, item in items(buffer, elements, "elements"):
-                    data = item.get("data")
-                    is_edge = item.get("group") == "edges" or (isinstance(data, dict) and "source" in data)
-                    (_cytoscape_edge if is_edge else _cytoscape_node)(buffer, item, place)
-            elif isinstance(elements, dict):
-                for place, item in items(buffer, elements.get("nodes"), "nodes"):
-                    _cytoscape_node(buffer, item, place)
-                for place, item in items(buffer, elements.get("edges"), "edges"):
-                    _cytoscape_edge(buffer, item, place)
-            if isinstance(value, dict):
-                _note_others(buffer, value, ("elements", "nodes", "edges"))
-    separate_local_ids(sources, tables)
+def _read_cytoscape(buffer: RowBuffer, value: Any) -> None:
+    elements = value.get("elements", value) if isinstance(value, dict) else value
+    if isinstance(elements, list):
+        for place, item in items(buffer, elements, "elements"):
+            is_edge = item.get("group") == "edges" or "source" in _data(item)
+            (_cytoscape_edge if is_edge else _cytoscape_node)(buffer, item, place)
+    elif isinstance(elements, dict):
+        _nodes_and_edges(buffer, elements, _cytoscape_node, _cytoscape_edge)
+    if isinstance(value, dict):
+        _note_others(buffer, value, ("elements", "nodes", "edges"))
 
 
 def _data(item: _Item) -> _Item:
@@ -301,12 +282,12 @@ def _data(item: _Item) -> _Item:
     return data if isinstance(data, dict) else {}
 
 
-def _cytoscape_node(buffer: RowBuffer, item: _Item, place: str) -> None:
+def _cytoscape_node(buffer: RowBuffer, item: _Item, place: int | str) -> None:
     labels, properties = _named_and_typed(without(_data(item), "id"))
     buffer.node(_data(item).get("id"), labels, properties, place)
 
 
-def _cytoscape_edge(buffer: RowBuffer, item: _Item, place: str) -> None:
+def _cytoscape_edge(buffer: RowBuffer, item: _Item, place: int | str) -> None:
     data = _data(item)
     relation, name = _relation({n: data.get(n) for n in ("interaction", *_RELATIONS)})
     buffer.edge(data.get("source"), relation, data.get("target"), without(data, "source", "target", name), place)
@@ -315,36 +296,29 @@ def _cytoscape_edge(buffer: RowBuffer, item: _Item, place: str) -> None:
 # CX and CX2
 
 
-def _aspects(source: Source) -> dict[str, list[Any]]:
+def _aspects(value: Any) -> dict[str, list[Any]]:
     """The aspects of a CX file; each may come in parts."""
     found = defaultdict[str, list[Any]](list)
-    value = document(source)
     for part in _dicts(value):
         for name, content in part.items():
             found[name] += content if isinstance(content, list) else [content]
     return dict(found)
 
 
-def _read_cx(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        aspects = _aspects(source)
-        with buffered(source, tables) as buffer:
-            of_nodes = _cx_attributes(buffer, aspects, "nodeAttributes")
-            of_edges = _cx_attributes(buffer, aspects, "edgeAttributes")
-            _cite(aspects, of_edges)
-            nodes = list(items(buffer, aspects.get("nodes"), "nodes"))
-            ids = _cx_ids(((n.get("@id"), n.get("r")) for _, n in nodes), local_prefix(source, sources))
-            for place, item in nodes:
-                known = {
-                    "name": item.get("n"),
-                    "represents": item.get("r"),
-                    **of_nodes.get(id_text(item.get("@id")), {}),
-                }
-                _cx_node(buffer, ids, item.get("@id"), known, place)
-            for place, item in items(buffer, aspects.get("edges"), "edges"):
-                rest = of_edges.get(id_text(item.get("@id")), {})
-                _cx_edge(buffer, ids, item, {"interaction": item.get("i"), **rest}, place)
-            _note_others(buffer, aspects, _CX_READ)
+def _read_cx(buffer: RowBuffer, value: Any) -> None:
+    aspects = _aspects(value)
+    of_nodes = _cx_attributes(buffer, aspects, "nodeAttributes")
+    of_edges = _cx_attributes(buffer, aspects, "edgeAttributes")
+    _cite(aspects, of_edges)
+    nodes = list(items(buffer, aspects.get("nodes"), "nodes"))
+    ids = _cx_ids(((n.get("@id"), n.get("r")) for _, n in nodes), buffer.prefix)
+    for place, item in nodes:
+        rest = of_nodes.get(id_text(item.get("@id")), {})
+        _cx_node(buffer, ids, item.get("@id"), {"name": item.get("n"), "represents": item.get("r"), **rest}, place)
+    for place, item in items(buffer, aspects.get("edges"), "edges"):
+        rest = of_edges.get(id_text(item.get("@id")), {})
+        _cx_edge(buffer, ids, item, {"interaction": item.get("i"), **rest}, place)
+    _note_others(buffer, aspects, _CX_READ)
 
 
 _CX_READ = (
@@ -403,21 +377,18 @@ def _cx_edge(buffer: RowBuffer, ids: Mapping[str, str], item: _Item, known: _Ite
     buffer.edge(head, relation, tail, without(known, name), place)
 
 
-def _read_cx2(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        aspects = _aspects(source)
-        with buffered(source, tables) as buffer:
-            nodes = [
-                (place, item, {"represents": None, **_declared(aspects, "nodes", item)})
-                for place, item in items(buffer, aspects.get("nodes"), "nodes")
-            ]
-            prefix = local_prefix(source, sources)
-            ids = _cx_ids(((item.get("id"), known["represents"]) for _, item, known in nodes), prefix)
-            for place, item, known in nodes:
-                _cx_node(buffer, ids, item.get("id"), known, place)
-            for place, item in items(buffer, aspects.get("edges"), "edges"):
-                _cx_edge(buffer, ids, item, _declared(aspects, "edges", item), place)
-            _note_others(buffer, without(aspects, "hasFragments"), _CX_READ)
+def _read_cx2(buffer: RowBuffer, value: Any) -> None:
+    aspects = _aspects(value)
+    nodes = [
+        (place, item, {"represents": None, **_declared(aspects, "nodes", item)})
+        for place, item in items(buffer, aspects.get("nodes"), "nodes")
+    ]
+    ids = _cx_ids(((item.get("id"), known["represents"]) for _, item, known in nodes), buffer.prefix)
+    for place, item, known in nodes:
+        _cx_node(buffer, ids, item.get("id"), known, place)
+    for place, item in items(buffer, aspects.get("edges"), "edges"):
+        _cx_edge(buffer, ids, item, _declared(aspects, "edges", item), place)
+    _note_others(buffer, without(aspects, "hasFragments"), _CX_READ)
 
 
 def _declared(aspects: Mapping[str, list[Any]], aspect: str, item: _Item) -> _Item:
@@ -438,22 +409,14 @@ def _declared(aspects: Mapping[str, list[Any]], aspect: str, item: _Item) -> _It
 # TRAPI
 
 
-def _read_trapi(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        value = _object(source)
-        graph = _knowledge_graph(value) or (value if isinstance(value.get("nodes"), list) else {})
-        with buffered(source, tables) as buffer:
-            for place, item in _by_id(buffer, graph.get("nodes"), "nodes"):
-                kind = next((n for n in ("categories", "category", "type") if item.get(n)), "category")
-                properties = {**without(item, "id", kind, "attributes"), **_attributes(item)}
-                buffer.node(item.get("id"), text_list(item.get(kind)), properties, place)
-            for place, item in _by_id(buffer, graph.get("edges"), "edges"):
-                _trapi_edge(buffer, item, place)
-            if not graph.get("nodes") and not graph.get("edges"):
-                buffer.note("its message has an empty knowledge graph")
-            if graph is not value:
-                message = value.get("message")
-                _note_others(buffer, message if isinstance(message, dict) else value, ("knowledge_graph",))
+def _read_trapi(buffer: RowBuffer, value: _Item) -> None:
+    graph = _knowledge_graph(value) or (value if isinstance(value.get("nodes"), list) else {})
+    _nodes_and_edges(buffer, graph, _trapi_node, _trapi_edge)
+    if not graph.get("nodes") and not graph.get("edges"):
+        buffer.note("its message has an empty knowledge graph")
+    if graph is not value:
+        message = value.get("message")
+        _note_others(buffer, message if isinstance(message, dict) else value, ("knowledge_graph",))
 
 
 def _by_id(buffer: RowBuffer, value: Any, name: str) -> Iterator[tuple[str, _Item]]:
@@ -468,7 +431,13 @@ def _by_id(buffer: RowBuffer, value: Any, name: str) -> Iterator[tuple[str, _Ite
             buffer.reject("malformed", "no JSON object", item, f"{name}[{key[:80]!r}]")
 
 
-def _trapi_edge(buffer: RowBuffer, item: _Item, place: str) -> None:
+def _trapi_node(buffer: RowBuffer, item: _Item, place: int | str) -> None:
+    kind = next((n for n in ("categories", "category", "type") if item.get(n)), "category")
+    properties = {**without(item, "id", kind, "attributes"), **_attributes(item)}
+    buffer.node(item.get("id"), text_list(item.get(kind)), properties, place)
+
+
+def _trapi_edge(buffer: RowBuffer, item: _Item, place: int | str) -> None:
     head, tail = (next((item[n] for n in names if item.get(n)), None) for names in _TRAPI_ENDS)
     predicate = next((n for n in ("predicate", "type") if item.get(n)), "predicate")
     attributes = _attributes(item)
@@ -503,22 +472,14 @@ def _attributes(item: _Item) -> _Item:
 # APOC
 
 
-def _read_apoc(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        with buffered(source, tables) as buffer:
-            rows: Iterable[tuple[int | str, _Item]]
-            if kind_of(source).endswith(_LINES):
-                rows = json_lines(buffer)
-            else:
-                value = document(source)
-                parts = value if isinstance(value, dict) else {"items": value}
-                rows = (
-                    (place, {"type": "node" if name == "nodes" else "relationship", **item})
-                    for name in ("nodes", *_EDGE_LISTS, "items")
-                    for place, item in items(buffer, parts.get(name), name)
-                )
-            for at, item in rows:
-                _apoc_row(buffer, item, at)
+def _read_apoc(buffer: RowBuffer, value: Any) -> None:
+    parts = value if isinstance(value, dict) else {"items": value}
+    for name in ("nodes", *_EDGE_LISTS, "items"):
+        for place, item in items(buffer, parts.get(name), name):
+            _apoc_row(buffer, {"type": "node" if name == "nodes" else "relationship", **item}, place)
+
+
+def _call_apoc_nodes(sources: Sequence[Source], tables: GraphTables) -> None:
     if not call_by_stated_ids(sources, tables) and not node_ids_differ(sources, tables):
         separate_local_ids(sources, tables)
 
@@ -540,23 +501,18 @@ def _apoc_row(buffer: RowBuffer, item: _Item, at: int | str) -> None:
 # OBO Graph JSON
 
 
-def _read_obo_graphs(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        value = _object(source)
-        graphs = value["graphs"] if isinstance(value.get("graphs"), list) else [value]
-        with buffered(source, tables, open_world=True) as buffer:
-            for number, (place, graph) in enumerate(items(buffer, graphs, "graphs")):
-                for at, item in items(buffer, graph.get("nodes"), f"{place}.nodes"):
-                    labels = [kind.capitalize() for kind in text_list(item.get("type"))]
-                    buffer.node(_contracted(item.get("id")), labels, _obo_properties(item), at)
-                for at, item in items(buffer, graph.get("edges"), f"{place}.edges"):
-                    head = item.get("sub", item.get("subj"))
-                    rest = without(item, "sub", "subj", "pred", "obj")
-                    buffer.edge(
-                        _contracted(head), _contracted(item.get("pred")), _contracted(item.get("obj")), rest, at
-                    )
-                if number < _NOTED_GRAPHS:
-                    _note_others(buffer, graph, ("nodes", "edges", "id", "lbl", "meta", "graphs"))
+def _read_obo_graphs(buffer: RowBuffer, value: _Item) -> None:
+    graphs = value["graphs"] if isinstance(value.get("graphs"), list) else [value]
+    for number, (place, graph) in enumerate(items(buffer, graphs, "graphs")):
+        for at, item in items(buffer, graph.get("nodes"), f"{place}.nodes"):
+            labels = [kind.capitalize() for kind in text_list(item.get("type"))]
+            buffer.node(_contracted(item.get("id")), labels, _obo_properties(item), at)
+        for at, item in items(buffer, graph.get("edges"), f"{place}.edges"):
+            head = item.get("sub", item.get("subj"))
+            rest = without(item, "sub", "subj", "pred", "obj")
+            buffer.edge(_contracted(head), _contracted(item.get("pred")), _contracted(item.get("obj")), rest, at)
+        if number < _NOTED_GRAPHS:
+            _note_others(buffer, graph, ("nodes", "edges", "id", "lbl", "meta", "graphs"))
 
 
 _NOTED_GRAPHS = 5
@@ -589,19 +545,21 @@ def _obo_properties(item: _Item) -> _Item:
 # Hetionet
 
 
-def _read_hetionet(sources: Sequence[Source], tables: GraphTables) -> None:
-    for source in sources:
-        value = _object(source)
-        with buffered(source, tables) as buffer:
-            for place, item in items(buffer, value.get("nodes"), "nodes"):
-                rest = {**without(item, "kind", "identifier", "data"), **_data(item)}
-                id_ = _hetionet_id([item.get("kind"), item.get("identifier")])
-                buffer.node(id_, text_list(item.get("kind")), rest, place)
-            for place, item in items(buffer, value.get("edges"), "edges"):
-                head, tail = _hetionet_id(item.get("source_id")), _hetionet_id(item.get("target_id"))
-                rest = {**without(item, "source_id", "target_id", "kind", "data"), **_data(item)}
-                buffer.edge(head, item.get("kind"), tail, rest, place)
-            _note_others(buffer, value, ("nodes", "edges", "metanode_kinds", "metaedge_tuples", "kind_to_abbrev"))
+def _read_hetionet(buffer: RowBuffer, value: _Item) -> None:
+    _nodes_and_edges(buffer, value, _hetionet_node, _hetionet_edge)
+    _note_others(buffer, value, ("nodes", "edges", "metanode_kinds", "metaedge_tuples", "kind_to_abbrev"))
+
+
+def _hetionet_node(buffer: RowBuffer, item: _Item, at: int | str) -> None:
+    rest = {**without(item, "kind", "identifier", "data"), **_data(item)}
+    id_ = _hetionet_id([item.get("kind"), item.get("identifier")])
+    buffer.node(id_, text_list(item.get("kind")), rest, at)
+
+
+def _hetionet_edge(buffer: RowBuffer, item: _Item, at: int | str) -> None:
+    head, tail = _hetionet_id(item.get("source_id")), _hetionet_id(item.get("target_id"))
+    rest = {**without(item, "source_id", "target_id", "kind", "data"), **_data(item)}
+    buffer.edge(head, item.get("kind"), tail, rest, at)
 
 
 def _hetionet_id(pair: Any) -> str:
@@ -612,17 +570,40 @@ def _hetionet_id(pair: Any) -> str:
     return f"{kind}::{identifier}" if kind and identifier else ""
 
 
-_READERS: dict[str, Callable[[Sequence[Source], GraphTables], None]] = {
-    "KGX JSON": _read_kgx,
-    "node-link JSON": _read_node_link,
-    "Cytoscape JSON": _read_cytoscape,
-    "CX": _read_cx,
-    "CX2": _read_cx2,
-    "TRAPI": _read_trapi,
-    "APOC JSON": _read_apoc,
-    "OBO Graph JSON": _read_obo_graphs,
-    "Hetionet JSON": _read_hetionet,
+class _JsonForm(NamedTuple):
+    """Reader of a document, and of a line where there may be one object a line; what is done when all are read."""
+
+    read: Callable[[RowBuffer, Any], None]
+    line: _Adder | None = None
+    end: Callable[[Sequence[Source], GraphTables], object] = lambda sources, tables: None
+    open_world: bool = False
+    may_be_list: bool = False
+
+
+_READERS = {
+    "KGX JSON": _JsonForm(_read_kgx, _kgx_line),
+    "node-link JSON": _JsonForm(_read_node_link, end=separate_local_ids),
+    "Cytoscape JSON": _JsonForm(_read_cytoscape, end=separate_local_ids, may_be_list=True),
+    "CX": _JsonForm(_read_cx, may_be_list=True),
+    "CX2": _JsonForm(_read_cx2, may_be_list=True),
+    "TRAPI": _JsonForm(_read_trapi),
+    "APOC JSON": _JsonForm(_read_apoc, _apoc_row, _call_apoc_nodes, may_be_list=True),
+    "OBO Graph JSON": _JsonForm(_read_obo_graphs, open_world=True),
+    "Hetionet JSON": _JsonForm(_read_hetionet),
 }
 
-FORMS = tuple(GraphForm(name, partial(_fits, name), read) for name, read in _READERS.items())
+
+def _read(form: _JsonForm, sources: Sequence[Source], tables: GraphTables) -> None:
+    for source in sources:
+        with buffered(source, tables, local_prefix(source, sources), open_world=form.open_world) as buffer:
+            if form.line and kind_of(source).endswith(_LINES):
+                for number, item in json_lines(buffer):
+                    form.line(buffer, item, number)
+            else:
+                value = document(source)
+                form.read(buffer, value if form.may_be_list or isinstance(value, dict) else {})
+    form.end(sources, tables)
+
+
+FORMS = tuple(GraphForm(name, partial(_fits, name), partial(_read, form)) for name, form in _READERS.items())
 """Forms of JSON that are read."""

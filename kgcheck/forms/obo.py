@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from kgcheck.errors import InputFormat
 from kgcheck.forms.rdf_parsing import refuse_many
+from kgcheck.forms.rows import RowBuffer, buffered
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, RejectedRow
+from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.loading.lines import read_lines
 
 _LABELS = {"[Term]": "Class", "[Typedef]": "Typedef", "[Instance]": "NamedIndividual"}
@@ -15,7 +16,6 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"')
 _TEXTS = ("name", "namespace", "comment", "is_obsolete", "replaced_by", "consider", "alt_id", "subset")
 _SYNONYMS = ("synonym", "exact_synonym", "narrow_synonym", "broad_synonym", "related_synonym")
 _LINKS = ("is_a", "instance_of", "relationship")
-_TOGETHER = 20_000
 _SHOWN = 160
 
 
@@ -30,16 +30,12 @@ def read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
     failures: list[InputFormat] = []
     for source in sources:
         rejected: list[RejectedRow] = []
-        stanzas: list[_Stanza] = []
-        found = 0
+        found = False
         try:
-            for stanza in _stanzas(source, rejected):
-                stanzas.append(stanza)
-                found += 1
-                if len(stanzas) == _TOGETHER:
-                    _add(source, tables, stanzas)
-                    stanzas = []
-            _add(source, tables, stanzas)
+            with buffered(source, tables, open_world=True) as buffer:
+                for stanza in _stanzas(source, rejected):
+                    stanza.put(buffer)
+                    found = True
             if not found:
                 raise InputFormat(f"{source.name} holds no OBO term", "it may be empty or cut off")
         except InputFormat as error:
@@ -60,7 +56,7 @@ class _Stanza:
     def __init__(self, label: str, line: int) -> None:
         self._label = label
         self._properties: dict[str, list[str]] = {}
-        self._links: list[EdgeRow] = []
+        self._links: list[tuple[str, str, int]] = []
         self.id = ""
         self.line = line
 
@@ -78,7 +74,7 @@ class _Stanza:
                 return "a relationship without a term"
             # Typedefs lead to others, which is no knowledge of the graph.
             if self._label != "Typedef":
-                self._links.append(EdgeRow("", pair[0], pair[1], {}, line))
+                self._links.append((pair[0], pair[1], line))
         elif tag == "def" or tag in _SYNONYMS:
             quoted = _QUOTED.match(value)
             if not quoted:
@@ -95,20 +91,11 @@ class _Stanza:
         if text:
             self._properties.setdefault(name, []).append(text)
 
-    @property
-    def node(self) -> NodeRow:
-        """The term as a node."""
-        return NodeRow(self.id, (self._label,), {name: "|".join(v) for name, v in self._properties.items()}, self.line)
-
-    @property
-    def edges(self) -> list[EdgeRow]:
-        """Its links."""
-        return [link._replace(head=self.id) for link in self._links]
-
-
-def _add(source: Source, tables: GraphTables, stanzas: list[_Stanza]) -> None:
-    tables.add_nodes(source, (stanza.node for stanza in stanzas))
-    tables.add_edges(source, (edge for stanza in stanzas for edge in stanza.edges))
+    def put(self, buffer: RowBuffer) -> None:
+        """Add the term as a node, and its links."""
+        buffer.node(self.id, (self._label,), self._properties, self.line)
+        for relation, tail, line in self._links:
+            buffer.edge(self.id, relation, tail, {}, line)
 
 
 def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:

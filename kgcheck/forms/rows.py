@@ -19,11 +19,13 @@ _SHOWN = 500
 class RowBuffer:
     """Collects one file's rows and puts them into the tables by the thousands.
 
-    In an open world the file may name nodes without listing them, so that no edge dangles.
+    In an open world the file may name nodes without listing them, so that no edge dangles. The `prefix` goes before
+    ids that hold within the file alone.
     """
 
-    def __init__(self, source: Source, tables: GraphTables, *, open_world: bool = False) -> None:
+    def __init__(self, source: Source, tables: GraphTables, prefix: str = "", *, open_world: bool = False) -> None:
         self.source = source
+        self.prefix = prefix
         self.tables = tables
         self._open_world = open_world
         self._nodes: list[NodeRow] = []
@@ -89,9 +91,9 @@ def _line(at: int | str | None) -> int | None:
 
 
 @contextmanager
-def buffered(source: Source, tables: GraphTables, *, open_world: bool = False) -> Iterator[RowBuffer]:
+def buffered(source: Source, tables: GraphTables, prefix: str = "", *, open_world: bool = False) -> Iterator[RowBuffer]:
     """A buffer whose rows are in the tables when the block ends."""
-    buffer = RowBuffer(source, tables, open_world=open_world)
+    buffer = RowBuffer(source, tables, prefix, open_world=open_world)
     yield buffer
     buffer.flush()
 

@@ -1,7 +1,9 @@
 """Read a graph of any kind whole from a Neo4j server into tables, where it is drafted and audited as files are."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
 
 from kgcheck.forms.rows import texts, without
 from kgcheck.forms.source import Source
@@ -9,37 +11,59 @@ from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow
 from kgcheck.graph.marks import MARKS
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import META_LABEL
-from kgcheck.graph.survey import likeness_to_id
+from kgcheck.profile.schema import KEY, NAME_OF_GRAPH, Holder, Label, Property, PropertyType, Schema
 from kgcheck.progress import Progress
 
 _DIFFERENT = 0.9
 """Share of different values above which a property may be an id: the others are of nodes that share one."""
 
+Labels = tuple[str, ...]
 
-def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress: Progress) -> None:
+
+class ServerGraph(NamedTuple):
+    """The properties of a server: by which nodes of each set of labels are told apart, and the types of values.
+
+    Types are by set of labels, or type of an edge, and name.
+    """
+
+    keys: dict[Labels, str]
+    types: dict[tuple[Labels | str, str], set[type]]
+    profile: str
+
+
+def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress: Progress) -> ServerGraph:
     """Read all nodes and edges of a server; of each label, the property that is like an id calls its nodes."""
+    types: dict[tuple[Labels | str, str], set[type]] = defaultdict(set)
     with progress.step("reading nodes") as step:
-        tables.add_nodes(source, _nodes(store, step.advance))
+        tables.add_nodes(source, _nodes(store, step.advance, types))
     with progress.step("reading edges") as step:
-        tables.add_edges(source, _edges(store, step.advance))
+        tables.add_edges(source, _edges(store, step.advance, types))
     # Of a server no edge dangles: one that was written meanwhile only seems to.
-    _call_by_ids(tables)
+    return ServerGraph(_call_by_ids(tables), dict(types), store.meta().get("profile", ""))
 
 
-def _nodes(store: Neo4jStore, advance: Callable[[], object]) -> Iterator[NodeRow]:
+def _nodes(
+    store: Neo4jStore, advance: Callable[[], object], types: dict[tuple[Labels | str, str], set[type]]
+) -> Iterator[NodeRow]:
     for number, labels, properties in store.every_node():
         advance()
         if META_LABEL not in labels:
+            for name, value in properties.items():
+                types[tuple(sorted(labels)), name].add(type(value))
             yield NodeRow(str(number), sorted(labels), texts(without(properties, *MARKS)))
 
 
-def _edges(store: Neo4jStore, advance: Callable[[], object]) -> Iterator[EdgeRow]:
+def _edges(
+    store: Neo4jStore, advance: Callable[[], object], types: dict[tuple[Labels | str, str], set[type]]
+) -> Iterator[EdgeRow]:
     for head, tail, relation, properties in store.every_edge():
         advance()
+        for name, value in properties.items():
+            types[relation, name].add(type(value))
         yield EdgeRow(str(head), relation, str(tail), texts(without(properties, *MARKS)))
 
 
-def _call_by_ids(tables: GraphTables) -> None:
+def _call_by_ids(tables: GraphTables) -> dict[Labels, str]:
     """Put in place of the server's numbers the values of the property that is like an id, for each set of labels."""
     db = tables.db
     rows = db.execute(
@@ -50,9 +74,9 @@ def _call_by_ids(tables: GraphTables) -> None:
         GROUP BY ALL
         """
     ).fetchall()
-    keys: dict[tuple[str, ...], str] = {}
-    for labels, key, filled, different, nodes in sorted(rows, key=lambda row: likeness_to_id(row[1])):
-        rank = likeness_to_id(key)[0]
+    keys: dict[Labels, str] = {}
+    for labels, key, filled, different, nodes in sorted(rows, key=lambda row: _likeness_to_id(row[1])):
+        rank = _likeness_to_id(key)[0]
         # What is called id is the id, though some nodes share one; another name must tell all apart.
         is_key = filled == nodes and different >= (_DIFFERENT * nodes if rank == 0 else nodes) and rank <= 2
         if is_key:
@@ -89,3 +113,74 @@ def _call_by_ids(tables: GraphTables) -> None:
     ((without,),) = db.execute("SELECT count(*) FROM node n ANTI JOIN key_of k ON n.labels = k.labels").fetchall()
     shown = ", ".join(f"{key} of {n} sets of labels" for key, n in used.most_common(5))
     tables.notes.append(f"ids: {shown or 'none'}" + (f"; {without:,} nodes have none" if without else ""))
+    return keys
+
+
+def _likeness_to_id(name: str) -> tuple[int, str]:
+    """Rank a property by its name, 0 the most like an id, 3 not at all; the name itself comes second."""
+    lower = name.lower()
+    if lower == "id":
+        return 0, name
+    if lower in ("identifier", "curie", "accession", "key", "uri"):
+        return 1, name
+    return (2 if lower.endswith(("id", "_identifier", "curie", "accession")) else 3), name
+
+
+def server_schema(tables: GraphTables, drafted: Schema, graph: ServerGraph) -> tuple[Schema, list[str]]:
+    """The draft of a server in names, keys and types of its own, and notes on what no profile can have of it."""
+    sets: dict[str, list[Labels]] = defaultdict(list)
+    for label, some in tables.db.execute("SELECT label, labels FROM label_of ORDER BY ALL").fetchall():
+        sets[label].append(tuple(some))
+    labels, left_out = list[Label](), list[str]()
+    for label in drafted.labels:
+        if isinstance(found := _label_of_server(label, sets, graph), Label):
+            labels.append(found)
+        else:
+            left_out.append(f"label {label.name}: {found}; left out, with its edges")
+    names = {label.name for label in labels}
+    plain = dict(tables.db.execute("SELECT stated, plain FROM relation_name").fetchall())
+    odd = sorted(name for name in {*plain, *(name for _, name in graph.types)} if not NAME_OF_GRAPH.fullmatch(name))
+    left_out += [f"{name!r}: not a plain name; left out" for name in odd]
+    relations = [
+        pattern.model_copy(update={"properties": _typed(pattern, [pattern.type], graph)})
+        for pattern in drafted.relations
+        if {pattern.head, pattern.tail} <= names and plain.get(pattern.type) == pattern.type
+    ]
+    profile = drafted.profile.model_copy(update={"reads": (graph.profile,) if graph.profile else ()})
+    return Schema(profile=profile, labels=tuple(labels), relations=tuple(relations)), left_out
+
+
+def _label_of_server(label: Label, sets: dict[str, list[Labels]], graph: ServerGraph) -> Label | str:
+    """A label as a server has it, or why it can be none of a profile."""
+    own = sets.get(label.name, [])
+    if not own or not all(label.name in some for some in own):
+        return "not a plain name"
+    if also := sorted(name for name, some in sets.items() if name != label.name and label.name in chain(*some)):
+        # A scan of the label would read those others, too.
+        return f"nodes of {' and '.join(also[:2])} are such, too"
+    keys = {graph.keys.get(some, "") for some in own}
+    types = {kind for some in own for key in keys for kind in graph.types.get((some, key), ())}
+    if len(keys) != 1 or len(types) != 1 or not types <= {str, int}:
+        return "no property called like an id is filled on all nodes, different on each and of one type"
+    (key,) = keys
+    shared = sorted(set.intersection(*map(set, own)) - {label.name})
+    known = {
+        "key": key,
+        "key_type": "integer" if types == {int} else "string",
+        "also": tuple(filter(NAME_OF_GRAPH.fullmatch, shared)),
+        "properties": {name: p for name, p in _typed(label, own, graph).items() if name not in (KEY, key)},
+    }
+    return label.model_copy(update=known)
+
+
+def _typed(holder: Holder, owners: Iterable[Labels | str], graph: ServerGraph) -> dict[str, Property]:
+    kinds = {name: {kind for one in owners for kind in graph.types.get((one, name), ())} for name in holder.properties}
+    return {name: Property(type=_type_of(some)) for name, some in kinds.items() if some}
+
+
+def _type_of(kinds: set[type]) -> PropertyType:
+    if kinds <= {list, tuple}:
+        return "strings"
+    if kinds <= {int}:
+        return "integer"
+    return "number" if kinds <= {int, float} else "string"

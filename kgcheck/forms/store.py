@@ -17,7 +17,7 @@ import pyarrow as pa
 from kgcheck import clock
 from kgcheck.choices import FILES
 from kgcheck.duck import working_database
-from kgcheck.errors import StoreError, UsageError
+from kgcheck.errors import ConfigurationError, StoreError, UsageError
 from kgcheck.forms.columns import COLUMNS
 from kgcheck.forms.draft import MISSING_NODE, draft_schema
 from kgcheck.forms.read import ReadFile, ReadFiles, read_files
@@ -92,6 +92,10 @@ class DraftedStore:
         self._numbers = {str(pattern): number for number, pattern in enumerate(drafted.relations)}
         rows = self._db.execute("SELECT 'label', * FROM label_property UNION ALL SELECT 'edge', * FROM edge_property")
         self._stated = {(kind, holder, plain): stated for kind, holder, stated, plain in rows.fetchall()}
+
+    def profile(self) -> tuple[Schema, list[str]]:
+        """The schema of a profile for the graph, and what it cannot have."""
+        return self.schema, []
 
     # What an audit reads
 
@@ -388,11 +392,23 @@ class ServerCopy(DraftedStore):
             source, tables = Source(address, scratch), GraphTables(db)
             with Neo4jStore(address, empty_schema(), settings, any_profile=True) as store:
                 self._id, self._state = store.store_id(), store.state()
-                read_server(store, source, tables, progress or NoProgress())
+                self._graph = read_server(store, source, tables, progress or NoProgress())
             counts = tables.count("node"), tables.count("edge")
             return ReadFiles(tables, (ReadFile(address, "Neo4j", *counts),), self._state or "")
 
         super().__init__(address, reading, settings)
+
+    def profile(self) -> tuple[Schema, list[str]]:
+        """See DraftedStore; names, keys and types are those of the server."""
+        from kgcheck.forms.server import server_schema
+
+        schema, left_out = server_schema(self.files.tables, self._drafted, self._graph)
+        if not schema.labels:
+            raise ConfigurationError(
+                f"no label of {self.name} has a key: {'; '.join(left_out[:3])}",
+                "a profile needs a property by which nodes are told apart",
+            )
+        return schema, left_out
 
     def store_id(self) -> str:
         """See GraphStore."""

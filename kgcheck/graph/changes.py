@@ -6,15 +6,15 @@ of one node or edge, the marks of curation included. Statements are those of the
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
 from kgcheck.graph.marks import CHANGED, CHANGED_AT, CHANGED_BY, RETIRED, RETIRED_AT
-from kgcheck.graph.queries import Catalogue, is_name, label_place, labels_place, pattern_places, quoted
-from kgcheck.graph.store import META_LABEL, STATE, Properties, new_state
+from kgcheck.graph.queries import Catalogue, label_place, labels_place, pattern_places, quoted
+from kgcheck.graph.store import STATE, Properties, new_state
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import KEY, Pattern, Schema
 
@@ -273,39 +273,3 @@ def _triple(ref: Ref, pattern: Pattern, other: Any, *, outwards: bool) -> Triple
         raise NotAsExpected(f"{ref} has an edge to a node whose id cannot be named") from None
     head, tail = (ref, end) if outwards else (end, ref)
     return Triple(head=head, relation=pattern.type, tail=tail)
-
-
-def content_digest(store: ChangedStore) -> str:
-    """SHA-256 over all nodes and edges of a store with all that they carry, whatever their order.
-
-    What kgcheck writes down beside the graph does not count. Two graphs are the same where it is equal.
-    """
-    total = 0
-    with store.statements(write=False) as run:
-        for line in _contents(store, run):
-            # A sum, so that neither the order counts nor two that are alike cancel each other.
-            total += int.from_bytes(hashlib.sha256(line.encode()).digest(), "big")
-    return f"{total % (1 << 256):064x}"
-
-
-def _contents(store: ChangedStore, run: Run) -> Iterator[str]:
-    cypher = Catalogue("embedded" if store.backend == "embedded" else "neo4j")
-    if store.backend != "embedded":
-        for labels, node in run(cypher.text("content_nodes"), {}):
-            yield f"node {sorted(labels)} {digest(node)}"
-        for start, relation, end, edge in run(cypher.text("content_edges"), {}):
-            ends = [f"{sorted(labels)} {digest(node)}" for labels, node in (start, end)]
-            yield f"edge {ends[0]} {relation} {ends[1]} {digest(edge)}"
-        return
-    for label in sorted(label for (label,) in run(cypher.text("content_labels"), {}) if _is_of_graph(label)):
-        for (node,) in run(cypher.text("content_nodes", label=quoted(label)), {}):
-            yield f"node {label} {node['id']!r} {digest(_properties(node))}"
-    for head, relation, tail in sorted(tuple(ends) for ends in run(cypher.text("content_ends"), {})):
-        if all(map(_is_of_graph, (head, relation, tail))):
-            places = {"head": quoted(head), "relation": quoted(relation), "tail": quoted(tail)}
-            for start, end, edge in run(cypher.text("content_edges", **places), {}):
-                yield f"edge {head} {start!r} {relation} {tail} {end!r} {digest(_properties(edge))}"
-
-
-def _is_of_graph(table: str) -> bool:
-    return table != META_LABEL and is_name(table)

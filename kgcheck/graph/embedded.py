@@ -15,12 +15,10 @@ from kgcheck.graph.changes import Run
 from kgcheck.graph.diskspace import unwritable
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
-    SURVEYED,
     Catalogue,
     also,
     columns,
     hop_places,
-    is_name,
     label_place,
     pattern_places,
     projection,
@@ -72,7 +70,6 @@ class EmbeddedStore(CatalogueReads):
         *,
         create: bool = False,
         timeout_s: float = 600.0,
-        any_profile: bool = False,
         with_retired: bool = False,
     ) -> None:
         self.schema = schema
@@ -94,7 +91,7 @@ class EmbeddedStore(CatalogueReads):
             self._connection = ladybug.Connection(self._database)
             self._connection.set_query_timeout(self._timeout_ms)
             self._tables = self._read_tables()
-            self.check(list(self._tables), create=create, any_profile=any_profile)
+            self.check(list(self._tables), create=create)
             if create:
                 self._add_marks()
         except BaseException:
@@ -189,28 +186,6 @@ class EmbeddedStore(CatalogueReads):
                     places = {"table": f"`{name}`", "property": f"`{column}`", "also": also(hidden)}
                     shapes.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
-
-    def label_sets(self) -> list[tuple[list[str], int]]:
-        named = [name for name in self._named_tables("NODE") if name != META_LABEL]
-        return [([n], self._count("count_nodes", label=quoted(n), where=self._of_nodes(n))) for n in named]
-
-    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        found = []
-        for name in self._named_tables("REL"):
-            for head, tail in self._rows(self._cypher.text("survey_ends", table=f"'{name}'")):
-                places = {"head": quoted(head), "relation": quoted(name), "tail": quoted(tail)}
-                places |= {"where": where(self._hidden(a=head, r=name, b=tail))}
-                if n := self._count("count_edges", **places):
-                    found.append((name, [head], [tail], n))
-        return found
-
-    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
-        tables = {variable: places[place].strip("`") for variable, place in SURVEYED[statement].items()}
-        text = self._cypher.text(statement, **places, where=where(self._hidden(few=False, **tables)))
-        return self._rows(text, **parameters)
-
-    def _named_tables(self, kind: str) -> list[str]:
-        return [name for name, of in self._rows(self._cypher.text("tables")) if of == kind and is_name(name)]
 
     def _described(self, table: str) -> set[str]:
         """The columns that the profile knows of a table; empty where it lacks the table."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from kgcheck.choices import FILES
 from kgcheck.errors import StoreError, UsageError
 from kgcheck.graph.changes import ChangedStore
-from kgcheck.graph.store import SurveyedStore
+from kgcheck.graph.store import GraphStore
 from kgcheck.profile.schema import Schema
 from kgcheck.redact import carries_credentials, is_secret_path
 from kgcheck.settings import Settings
@@ -21,8 +21,8 @@ _WITH_CREDENTIALS = (
 NEO4J_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 
-class OpenedStore(SurveyedStore, ChangedStore, Protocol):
-    """A graph that is read, loaded into, looked at whatever it holds, and changed one by one."""
+class OpenedStore(GraphStore, ChangedStore, Protocol):
+    """A graph that is read, loaded into, and changed one by one."""
 
 
 def open_store(
@@ -31,7 +31,6 @@ def open_store(
     settings: Settings,
     *,
     create: bool = False,
-    any_profile: bool = False,
     with_retired: bool = False,
 ) -> OpenedStore:
     """Open the store of that name."""
@@ -44,18 +43,12 @@ def open_store(
             raise UsageError(*_WITH_CREDENTIALS)
         from kgcheck.graph.embedded import EmbeddedStore
 
-        return EmbeddedStore(
-            Path(name),
-            schema,
-            create=create,
-            timeout_s=settings.query_timeout_s,
-            any_profile=any_profile,
-            with_retired=with_retired,
-        )
+        timeout_s = settings.query_timeout_s
+        return EmbeddedStore(Path(name), schema, create=create, timeout_s=timeout_s, with_retired=with_retired)
     check_address(name)
     from kgcheck.graph.neo4j import Neo4jStore
 
-    return Neo4jStore(name, schema, settings, create=create, any_profile=any_profile, with_retired=with_retired)
+    return Neo4jStore(name, schema, settings, create=create, with_retired=with_retired)
 
 
 def place_of(name: str) -> str:

@@ -118,16 +118,6 @@ def also(variables: Iterable[str]) -> str:
     return "".join(f" AND {kept(variable)}" for variable in variables)
 
 
-SURVEYED = {
-    "survey_nodes": {"n": "label"},
-    "survey_key": {"n": "label"},
-    "survey_edges": {"a": "head", "r": "relation", "b": "tail"},
-    "survey_loops": {"a": "head", "r": "relation"},
-    "survey_mutual": {"a": "head", "r": "relation", "b": "head", "s": "relation"},
-}
-"""The variables of each statement of a survey, and the place that holds the label or relation of each."""
-
-
 def columns(properties: Mapping[str, PropertyType]) -> str:
     """Column definitions of an embedded table: ``, `a` STRING, ...``."""
     return "".join(f", {quoted(name)} {EMBEDDED_TYPES[kind]}" for name, kind in properties.items())

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from kgcheck.errors import StoreError, StoreUnavailable
 from kgcheck.graph.marks import MARKS, RETIRED
 from kgcheck.graph.queries import (
-    SURVEYED,
     Catalogue,
     also,
     fields,
@@ -208,13 +207,6 @@ class CypherServerStore(CatalogueReads):
         nodes, edges = ([(r[0], r[1], int(r[2])) for r in self._rows(f"{of}_shapes", kept[of])] for of in kept)
         return unknown_names(self.schema, nodes, edges)
 
-    def label_sets(self) -> list[tuple[list[str], int]]:
-        return [(list(labels), int(n)) for labels, n in self._rows("survey_labels", self._kept("n"))]
-
-    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        rows = self._rows("survey_relations", self._kept("a", "r", "b"))
-        return [(str(r), list(heads), list(tails), int(n)) for r, heads, tails, n in rows]
-
     def every_node(self) -> Iterator[Row]:
         """All nodes of a graph of any kind: the server's number, labels and properties, streamed."""
         with closing(self._read(self._cypher.text("every_node", **self._kept("n")), {})) as rows:
@@ -224,9 +216,6 @@ class CypherServerStore(CatalogueReads):
         """All edges: the server's numbers of head and tail, type and properties, streamed."""
         with closing(self._read(self._cypher.text("every_edge", **self._kept("a", "r", "b")), {})) as rows:
             yield from rows
-
-    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
-        return self._rows(statement, places | self._kept(*SURVEYED[statement]), **parameters)
 
     def prepare_records(self) -> None:
         self._execute("create_meta_constraint")

@@ -269,19 +269,6 @@ class StatingStore(Protocol):
         """The edges of some heads, relations and tails, by these three as they were given."""
 
 
-class SurveyedStore(GraphStore, Protocol):
-    """A graph that can be looked at whatever it holds."""
-
-    def label_sets(self) -> list[tuple[list[str], int]]:
-        """Count the nodes of each set of labels that stand together; of any graph."""
-
-    def relation_ends(self) -> list[tuple[str, list[str], list[str], int]]:
-        """Count the edges of each type by the labels they join: type, labels of head and of tail, number."""
-
-    def survey(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
-        """Rows of a statement named ``survey_...``, with names that need not be of the schema."""
-
-
 def node_schema(label: Label) -> pa.Schema:
     """Arrow schema of the nodes of a label, without AS_TEXT."""
     return pa.schema([("id", pa.string()), *((n, _ARROW[p.type]) for n, p in label.properties.items())])

@@ -1,6 +1,6 @@
 """Compare staged rows with a graph store: new, changed, unchanged, gone or quarantined."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import duckdb
 import pyarrow as pa
@@ -51,35 +51,27 @@ class Comparison:
             "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
         ).fetchall()
 
-    def judge(self, present: Counts, holders: list[Holder], progress: Progress) -> None:
-        self._staged = {holder_name(h) for h in holders}
+    def judge(self, present: Counts, progress: Progress) -> None:
+        holders = self._schema.holders
         filled = self._filled(holders)
-        self._db.execute("INSERT INTO quarantine FROM unread").fetchall()
-        patterns = [p for p in self._schema.relations if self._is_staged(p)]
-        ends = {name for p in patterns for name in (p.head, p.tail)}
-        labels = [s for s in self._schema.labels if self._is_staged(s) or s.name in ends]
-        with progress.step(f"comparing with {self._store.name}", len(labels) + len(patterns)) as step:
-            for label in labels:
-                some = present.nodes.get(label.name, 0) > 0
-                self._make_have(label, self._store.scan_nodes(label) if some else iter(()))
-                self.settling.revert(label)
-                if not (some or self._is_concerned(label, filled)):
-                    self._staged.discard(label.name)
-                if self._is_staged(label):
-                    self._judge(label)
-                    self.settling.settle(label)
+        with progress.step(f"comparing with {self._store.name}", len(holders)) as step:
+            for holder in holders:
+                is_label, name = isinstance(holder, Label), holder_name(holder)
+                some = (present.nodes if is_label else present.edges).get(name, 0) > 0
+                # What neither files, patches nor the store state anything of is as good as not staged: that saves a
+                # dozen statements. An edge is compared only with edges of its own pattern.
+                is_concerned = some or name in filled or self.settling.concerns(holder)
+                if is_label or is_concerned:
+                    self._make_have(holder, self._scan(holder) if some else iter(()))
+                    self.settling.revert(holder)
+                if is_concerned:
+                    self._staged.add(name)
+                    self._judge(holder)
+                    self.settling.settle(holder)
                 step.advance()
-            for pattern in patterns:
-                some = present.edges.get(str(pattern), 0) > 0
-                if not (some or self._is_concerned(pattern, filled)):
-                    self._staged.discard(str(pattern))
-                else:
-                    # An edge is compared only with edges of its own pattern.
-                    self._make_have(pattern, self._store.scan_edges(pattern) if some else iter(()))
-                    self.settling.revert(pattern)
-                    self._judge(pattern)
-                    self.settling.settle(pattern)
-                step.advance()
+
+    def _scan(self, holder: Holder) -> Iterator[pa.Table]:
+        return self._store.scan_nodes(holder) if isinstance(holder, Label) else self._store.scan_edges(holder)
 
     def counts(self, holder: Holder) -> dict[str, dict[str, int]]:
         """Count the rows of each source file by judgement: file, judgement, number."""
@@ -132,16 +124,7 @@ class Comparison:
     def _is_staged(self, holder: Holder) -> bool:
         return holder_name(holder) in self._staged
 
-    def _is_concerned(self, holder: Holder, filled: set[str]) -> bool:
-        """Tell whether files or patches state anything of it.
-
-        Otherwise it is as good as not staged: that saves a dozen statements.
-        """
-        return holder_name(holder) in filled or self.settling.concerns(holder)
-
-    def _filled(self, holders: list[Holder]) -> set[str]:
-        if not holders:
-            return set()
+    def _filled(self, holders: Iterable[Holder]) -> set[str]:
         selects = (f"SELECT {literal(holder_name(h))} WHERE EXISTS (FROM {staged(h)})" for h in holders)
         return {name for (name,) in self._db.execute(" UNION ALL ".join(selects)).fetchall()}
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
+import duckdb
 from pydantic import Field
 
 from kgcheck import clock
@@ -20,13 +21,11 @@ from kgcheck.loading.manifest import (
     LoadedFile,
     LoadManifest,
     digests,
-    entry_name,
+    is_as_before,
     origins,
     read_manifest,
     refuse_unfinished,
     rules_of,
-    spared_files,
-    unchanged,
 )
 from kgcheck.loading.quarantine import (
     FOREIGN,
@@ -34,15 +33,14 @@ from kgcheck.loading.quarantine import (
     cut_short,
     foreign_namespaces,
     incomplete,
-    keep_rows,
     kept_rows,
+    read_quarantine,
     write_quarantine,
 )
-from kgcheck.loading.staging import CHANGED, NEW, OF_NONE, UNCHANGED, Staging, holder_name
+from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.options import LoadOptions
 from kgcheck.profile.import_files import load_recipe
-from kgcheck.profile.schema import Holder, Label
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import Settings
 
@@ -53,10 +51,7 @@ _MEMORY_WHILE_WRITING = "512MB"
 
 
 class FileCount(Value):
-    """Counts of the rows of one source file, or of those of one label or pattern, by what became of them.
-
-    read = loaded + changed + unchanged + quarantined + of_none.
-    """
+    """Counts of the rows of one source file by what became of them: read is the sum of the others."""
 
     file: str
     target: str
@@ -66,9 +61,6 @@ class FileCount(Value):
     unchanged: int
     quarantined: dict[str, int] = Field(default_factory=dict)
     ignored_columns: str = ""
-    of_none: dict[str, int] = Field(
-        default_factory=dict, description="rows that no entry of files.toml takes, by what they say"
-    )
 
 
 class LoadSummary(Value):
@@ -94,11 +86,6 @@ class LoadSummary(Value):
     def conflicts(self) -> tuple[Settled, ...]:
         """Curated facts of which files state something new; the curated state stays."""
         return tuple(s for s in self.settled if s.kind == "conflict")
-
-    @property
-    def of_none(self) -> dict[str, int]:
-        """Rows that no entry of files.toml takes, by file and what they say."""
-        return {f"{f.file}: {kind}": n for f in self.files for kind, n in f.of_none.items()}
 
     def total(self, field: str) -> int:
         return sum(getattr(f, field) for f in self.files)
@@ -131,8 +118,8 @@ def load_directory(
     """Load an import directory of the store's profile.
 
     Nothing is written to the store before every file has been read and checked, so a broken file leaves it as it was.
-    A load that was cut short is finished by the same load. A second load of the same directory changes nothing; files
-    with the bytes of the last load are not read again, unless the store holds another number of facts than then.
+    A load that was cut short is finished by the same load. A second load of the same directory changes nothing; it does
+    not read the files again, unless the store holds another number of facts than then.
     """
     load = _Load(folder, store, quarantine, options or LoadOptions(), progress or NoProgress())
     return load.run(settings, curated or Curated())
@@ -156,28 +143,25 @@ class _Load:
             staging = Staging(db, self._schema, self._recipe, self._folder)
             hashes = digests(staging.files, self._progress)
             stored = self._store.counts()
-            before = read_manifest(self._store.meta())
-            if before and (self._options.full or before.rules != rules_of(self._schema, self._recipe)):
-                before = None
+            before = None if self._options.full else read_manifest(self._store.meta())
             kept = kept_rows(db, self._quarantine) if before else {}
-            same = unchanged(before, staging, hashes, stored, kept, prune=self._options.prune) if before else set()
-            same = self._readable(staging, same)
-            changed = [h for h in self._schema.holders if holder_name(h) not in same]
-            staging.stage(changed, self._progress)
+            prunes = before is not None and self._options.prune and bool(before.left)
+            if before and not prunes and is_as_before(before, staging, hashes, stored, kept):
+                if kept:
+                    read_quarantine(db, self._quarantine)
+                return self._as_before(db, staging, before)
+            staging.stage(self._progress)
             comparison = Comparison(db, self._store, prune=self._options.prune, curated=curated)
             with _with_retired(self._store):
-                comparison.judge(self._store.counts() if changed else stored, changed, self._progress)
-            files = _file_counts(staging, comparison, before, same)
-            warnings = (*cut_short(staging), *costly(staging, files))
-            removed, left = self._gone(comparison, before, same)
+                comparison.judge(self._store.counts(), self._progress)
+            files = _file_counts(staging, comparison)
+            gone = {holder_name(h): n for h in self._schema.holders if (n := comparison.gone(h).get(REMOVED, 0))}
+            removed, left = (gone, {}) if self._options.prune else ({}, gone)
             rejected = 0
             if not self._options.dry_run:
                 staging.restore_rows()
-                spared = spared_files(staging, same)
-                keep_rows(db, self._quarantine, sorted({f.file for f in files if f.quarantined} & spared))
                 rejected = write_quarantine(db, self._quarantine)
                 self._store.prepare()
-            if changed and not self._options.dry_run:
                 # What is staged is on disk: the memory is for the store now.
                 db.execute(f"SET memory_limit = '{_MEMORY_WHILE_WRITING}'").fetchall()
                 differing = {f.target for f in files if f.loaded or f.changed} | set(removed)
@@ -185,28 +169,43 @@ class _Load:
                 self._write(comparison, total, differing | set(comparison.settling.instead))
                 stored = self._store.counts()
                 settled = sorted({s.holder for s in comparison.settling.settled})
-                manifest = self._manifest(files, hashes, stored, left, before, spared)
-                manifest = manifest.model_copy(update={"settled": tuple(settled)})
+                manifest = self._manifest(files, hashes, stored, left, settled)
                 self._store.set_meta(LOADED, manifest.model_dump_json())
-            elif before and not self._options.dry_run:
-                manifest = self._manifest(files, hashes, stored, left, before, spared)
-                if manifest.files != before.files:
-                    self._store.set_meta(LOADED, before.model_copy(update={"files": manifest.files}).model_dump_json())
-            return LoadSummary(
-                store=self._store.name,
-                files=files,
-                nodes=stored.total_nodes,
-                edges=stored.total_edges,
-                removed=removed,
-                left=left,
-                quarantine=self._quarantine if rejected else None,
-                dry_run=self._options.dry_run,
-                warnings=warnings,
-                incomplete=incomplete(files, self._options.max_quarantined or ""),
-                namespaces=foreign_namespaces(db),
-                curated=comparison.settling.kept,
-                settled=tuple(comparison.settling.settled),
-            )
+            settling = comparison.settling
+            summary = self._summary(db, staging, files, stored, is_rejected=rejected > 0)
+            known = {"removed": removed, "left": left, "curated": settling.kept, "settled": tuple(settling.settled)}
+            return summary.model_copy(update=known)
+
+    def _as_before(self, db: duckdb.DuckDBPyConnection, staging: Staging, before: LoadManifest) -> LoadSummary:
+        """The summary of a load of files that have not changed, into a store that has not either."""
+        files = tuple(_as_before(file.file, before.files[file.file]) for file in staging.recipe_files())
+        known = origins(self._folder)
+        named = {n: f.model_copy(update={"origins": known.get(n) or f.origins}) for n, f in before.files.items()}
+        if named != before.files and not self._options.dry_run:
+            self._store.set_meta(LOADED, before.model_copy(update={"files": named}).model_dump_json())
+        summary = self._summary(db, staging, files, before.counts, is_rejected=any(f.quarantined for f in files))
+        return summary.model_copy(update={"left": before.left})
+
+    def _summary(
+        self,
+        db: duckdb.DuckDBPyConnection,
+        staging: Staging,
+        files: tuple[FileCount, ...],
+        stored: Counts,
+        *,
+        is_rejected: bool,
+    ) -> LoadSummary:
+        return LoadSummary(
+            store=self._store.name,
+            files=files,
+            nodes=stored.total_nodes,
+            edges=stored.total_edges,
+            quarantine=self._quarantine if is_rejected and not self._options.dry_run else None,
+            dry_run=self._options.dry_run,
+            warnings=(*cut_short(staging), *costly(staging, files)),
+            incomplete=incomplete(files, self._options.max_quarantined or ""),
+            namespaces=foreign_namespaces(db) if any(f.quarantined for f in files) else {},
+        )
 
     def _write(self, comparison: Comparison, total: int, differing: set[str]) -> None:
         """Write what differs; a reader of the store is refused until all of it is there."""
@@ -244,60 +243,30 @@ class _Load:
                         step.advance(rows.num_rows)
         store.set_meta(LOAD, DONE)
 
-    def _readable(self, staging: Staging, same: set[str]) -> set[str]:
-        """Return the labels and patterns that need not be read again, without those needed to read another."""
-        while True:
-            again = [e for e in staging.recipe_files() if e.target not in same]
-            # A shared file is read as a whole, and where ends tell of which pattern a row is, they must be known.
-            files = {e.file for e in again}
-            needed = {label for e in again for label in staging.decided_by_ends(e)}
-            rest = same - needed - {e.target for e in staging.recipe_files() if e.file in files}
-            if rest == same:
-                return same
-            same = {n for n in rest if isinstance(h := self._named(n), Label) or {h.head, h.tail} <= rest}
-
-    def _named(self, name: str) -> Holder:
-        return next(h for h in self._schema.holders if holder_name(h) == name)
-
-    def _gone(
-        self, comparison: Comparison, before: LoadManifest | None, same: set[str]
-    ) -> tuple[dict[str, int], dict[str, int]]:
-        gone = {holder_name(h): comparison.gone(h).get(REMOVED, 0) for h in self._schema.holders}
-        if before:
-            gone |= {name: before.left.get(name, 0) for name in same}
-        found = {name: n for name, n in gone.items() if n}
-        return (found, {}) if self._options.prune else ({}, found)
-
     def _manifest(
         self,
         files: tuple[FileCount, ...],
         hashes: dict[str, str],
         counts: Counts,
         left: dict[str, int],
-        before: LoadManifest | None,
-        spared: set[str],
+        settled: list[str],
     ) -> LoadManifest:
         known = origins(self._folder)
-        entries = {}
-        for f in files:
-            name = entry_name(f.file, f.target, self._recipe)
-            entries[name] = (
-                before.files[name].model_copy(update={"origins": known.get(f.file) or before.files[name].origins})
-                if before and f.file in spared
-                else LoadedFile(
-                    target=f.target,
-                    sha256=hashes[f.file],
-                    read=f.read,
-                    loaded=f.loaded + f.changed + f.unchanged,
-                    quarantined=f.quarantined,
-                    ignored_columns=f.ignored_columns,
-                    of_none=f.of_none,
-                    at=self._at,
-                    origins=known.get(f.file, ()),
-                )
+        entries = {
+            f.file: LoadedFile(
+                target=f.target,
+                sha256=hashes[f.file],
+                read=f.read,
+                loaded=f.loaded + f.changed + f.unchanged,
+                quarantined=f.quarantined,
+                ignored_columns=f.ignored_columns,
+                at=self._at,
+                origins=known.get(f.file, ()),
             )
+            for f in files
+        }
         rules = rules_of(self._schema, self._recipe)
-        return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left)
+        return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left, settled=tuple(settled))
 
 
 @contextmanager
@@ -310,49 +279,21 @@ def _with_retired(store: LoadTarget) -> Iterator[None]:
         store.with_retired = before
 
 
-def _file_counts(
-    staging: Staging, comparison: Comparison, before: LoadManifest | None, same: set[str]
-) -> tuple[FileCount, ...]:
+def _file_counts(staging: Staging, comparison: Comparison) -> tuple[FileCount, ...]:
+    judged = {holder_name(holder): comparison.counts(holder) for holder in staging.schema.holders}
     counts = []
-    judged: dict[str, dict[str, dict[str, int]]] = {}
-    spared = spared_files(staging, same)
     for file in staging.recipe_files():
-        holder: Holder = staging.holder(file)
-        name = holder_name(holder)
-        if before and file.file in spared:
-            counts.append(_as_before(file.file, before.files[entry_name(file.file, name, staging.recipe)]))
-            continue
-        if name not in judged:
-            judged[name] = comparison.counts(holder)
-        rows = judged[name].get(file.file, {})
+        rows = judged[file.target].get(file.file, {})
         counts.append(
             FileCount(
                 file=file.file,
-                target=name,
+                target=file.target,
                 read=sum(rows.values()),
                 loaded=rows.pop(NEW, 0),
                 changed=rows.pop(CHANGED, 0),
                 unchanged=rows.pop(UNCHANGED, 0),
                 quarantined=rows,
                 ignored_columns=", ".join(staging.ignored[file.file]),
-            )
-        )
-    for shared in staging.shared():
-        if before and shared in spared:
-            counts.append(_as_before(shared, before.files[entry_name(shared, OF_NONE, staging.recipe)]))
-            continue
-        unread, of_none = staging.unread(shared), staging.of_none[shared]
-        read = sum(unread.values()) + sum(of_none.values())
-        counts.append(
-            FileCount(
-                file=shared,
-                target=OF_NONE,
-                read=read,
-                loaded=0,
-                changed=0,
-                unchanged=0,
-                quarantined=unread,
-                of_none=of_none,
             )
         )
     return tuple(counts)
@@ -368,7 +309,6 @@ def _as_before(name: str, entry: LoadedFile) -> FileCount:
         unchanged=entry.loaded,
         quarantined=entry.quarantined,
         ignored_columns=entry.ignored_columns,
-        of_none=entry.of_none,
     )
 
 

@@ -2,22 +2,21 @@
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from kgcheck import __version__
 from kgcheck.errors import LET_READ, InputError, InputMissing
 from kgcheck.graph.store import DONE, LOAD, Counts
 from kgcheck.inputs import parse_json, read_whole
-from kgcheck.loading.staging import OF_NONE, Staging, holder_name
+from kgcheck.loading.staging import Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import Recipe
-from kgcheck.profile.schema import Label, Schema
+from kgcheck.profile.schema import Schema
 from kgcheck.progress import Progress
 
 LOADED = "loaded"
@@ -49,7 +48,10 @@ class Origin(Value):
 
 
 class LoadedFile(Value):
-    """One source file, or its rows of one label or pattern, as it was loaded: read = loaded + quarantined + of_none."""
+    """One source file as it was loaded: read = loaded + quarantined."""
+
+    # Stores that an earlier version loaded say more.
+    model_config = ConfigDict(extra="ignore")
 
     target: str
     sha256: str
@@ -57,7 +59,6 @@ class LoadedFile(Value):
     loaded: int
     quarantined: dict[str, int] = Field(default_factory=dict)
     ignored_columns: str = ""
-    of_none: dict[str, int] = Field(default_factory=dict)
     at: str
     origins: tuple[Origin, ...] = ()
 
@@ -113,17 +114,6 @@ def rules_of(schema: Schema, recipe: Recipe) -> str:
     return hashlib.sha256(f"{schema.digest} {recipe.model_dump_json()}".encode()).hexdigest()[:12]
 
 
-def entry_name(file: str, target: str, recipe: Recipe) -> str:
-    """The key of a file in a manifest; of a file that several labels or patterns share, with the one that is meant."""
-    return f"{file} -> {target}" if any(entry.where for entry in recipe.by_file[file]) else file
-
-
-def spared_files(staging: Staging, same: set[str]) -> set[str]:
-    """The files that need not be read again: those of which every label and pattern is as it was."""
-    files = {entry.file for entry in staging.recipe_files()}
-    return files - {entry.file for entry in staging.recipe_files() if entry.target not in same}
-
-
 def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
     """Hash every source file."""
     found = {}
@@ -175,48 +165,18 @@ def _directory_manifest(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _rejected(manifest: LoadManifest, key: str) -> int:
-    return sum(manifest.files[key].quarantined.values()) if key in manifest.files else 0
+def is_as_before(
+    manifest: LoadManifest, staging: Staging, hashes: dict[str, str], counts: Counts, kept: dict[str, int]
+) -> bool:
+    """Tell whether a store holds what the files state, and the quarantine what else they do, as the last load left it.
 
-
-def unchanged(
-    manifest: LoadManifest,
-    staging: Staging,
-    hashes: dict[str, str],
-    counts: Counts,
-    kept: dict[str, int],
-    *,
-    prune: bool,
-) -> set[str]:
-    """Names of the labels and patterns of which the store holds what the files state, as far as it can be told."""
-    files: dict[str, dict[str, str]] = {}
-    rejected = Counter[str]()
-    for file in staging.recipe_files():
-        entry_key = entry_name(file.file, file.target, staging.recipe)
-        files.setdefault(file.target, {})[entry_key] = file.file
-        rejected[file.file] += _rejected(manifest, entry_key)
-    for shared in staging.shared():
-        rejected[shared] += _rejected(manifest, entry_name(shared, OF_NONE, staging.recipe))
-    loaded: dict[str, set[str]] = {}
-    for key, entry in manifest.files.items():
-        loaded.setdefault(entry.target, set()).add(key)
-
-    def same(name: str) -> bool:
-        now = files.get(name, {})
-        return (
-            set(now) == loaded.get(name, set())
-            and all(hashes[f] == manifest.files[k].sha256 and kept.get(f, 0) == rejected[f] for k, f in now.items())
-            and all(
-                stored.get(name, 0) == then.get(name, 0)
-                for stored, then in ((counts.nodes, manifest.counts.nodes), (counts.edges, manifest.counts.edges))
-            )
-            and not (prune and manifest.left.get(name))
-            and name not in manifest.settled
-        )
-
-    found: set[str] = set()
-    for holder in staging.schema.holders:
-        ends = set() if isinstance(holder, Label) else {holder.head, holder.tail}
-        if same(holder_name(holder)) and ends <= found:
-            found.add(holder_name(holder))
-    return found
+    `kept` is the number of rows of each file in the quarantine.
+    """
+    rejected = {name: sum(file.quarantined.values()) for name, file in manifest.files.items()}
+    return (
+        manifest.rules == rules_of(staging.schema, staging.recipe)
+        and hashes == {name: file.sha256 for name, file in manifest.files.items()}
+        and all(kept.get(name, 0) == rejected[name] for name in hashes)
+        and counts == manifest.counts
+        and not manifest.settled
+    )

@@ -1,6 +1,6 @@
 """Write the quarantine file or keep its old rows; say what a load lacks and if it is too much."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from glob import escape
@@ -72,14 +72,11 @@ def kept_rows(db: duckdb.DuckDBPyConnection, path: Path) -> dict[str, int]:
     return {}
 
 
-def keep_rows(db: duckdb.DuckDBPyConnection, path: Path, files: list[str]) -> None:
-    """Take the rows of these source files over from an earlier quarantine file."""
-    if files:
-        db.execute(
-            f'INSERT INTO quarantine SELECT file, line, reason, detail, "row" FROM {_reader(path)}'
-            " WHERE list_contains($files, file)",
-            {"files": files},
-        ).fetchall()
+def read_quarantine(db: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Make the table ``quarantine`` of the file of an earlier load."""
+    db.execute(
+        f'CREATE TABLE quarantine AS SELECT file, line, reason, detail, "row" AS row_text FROM {_reader(path)}'
+    ).fetchall()
 
 
 def _reader(path: Path) -> str:
@@ -102,21 +99,19 @@ def costly(staging: Staging, files: "Iterable[FileCount]") -> Iterator[str]:
     """Labels of which the files have only headers, while edges that end there could not be loaded."""
     read, lost = Counter[str](), Counter[str]()
     of_label: dict[str, list[str]] = {}
-    shared = defaultdict[str, bool](bool)
-    counts = {(f.file, f.target): f for f in files}
+    counts = {f.file: f for f in files}
     for recipe in staging.recipe_files():
-        count = counts[recipe.file, recipe.target]
+        count = counts[recipe.file]
         if isinstance(recipe, NodeFile):
             read[recipe.label] += count.read
             of_label.setdefault(recipe.label, []).append(recipe.file)
-            shared[recipe.label] |= recipe.where is not None
         else:
             lost[recipe.head] += count.quarantined.get("unknown_head", 0)
             lost[recipe.tail] += count.quarantined.get("unknown_tail", 0)
     for label, names in of_label.items():
         if not read[label] and lost[label]:
-            empty = f"no row is a {label}" if shared[label] else "no row but the header"
-            yield f"{', '.join(names)}: {empty}, and {how_many(lost[label], 'edge ends', 'edges end')} at a {label}"
+            ends = how_many(lost[label], "edge ends", "edges end")
+            yield f"{', '.join(names)}: no row but the header, and {ends} at a {label}"
 
 
 def incomplete(files: "Iterable[FileCount]", limit: str = "") -> str:
@@ -125,15 +120,12 @@ def incomplete(files: "Iterable[FileCount]", limit: str = "") -> str:
     Rows of namespaces that the profile does not load are none of them, unless they are all that a file has.
     """
     read, out, nothing = 0, 0, list[str]()
-    of_file: dict[str, list[FileCount]] = {}
     for count in files:
-        of_file.setdefault(count.file, []).append(count)
-    for name, counts in of_file.items():
-        rejected = sum((Counter(count.quarantined) for count in counts), Counter[str]())
-        read += sum(count.read for count in counts)
+        rejected = Counter(count.quarantined)
+        read += count.read
         out += rejected.total() - sum(rejected[reason] for reason in FOREIGN)
-        if rejected and not sum(count.loaded + count.changed + count.unchanged for count in counts):
-            nothing.append(f"none of {how_many(rejected.total(), 'row')} of {name}")
+        if rejected and not count.loaded + count.changed + count.unchanged:
+            nothing.append(f"none of {how_many(rejected.total(), 'row')} of {count.file}")
     summary = f"{out:,} of {how_many(read, 'row')} cannot be loaded"
     if limit:
         most = float(limit.removesuffix("%")) / 100 * read if limit.endswith("%") else int(limit)

@@ -6,9 +6,6 @@ from functools import cache
 from typing import Any
 
 from kgcheck.plurals import plural, words_in
-from kgcheck.profile.folder import part
-from kgcheck.profile.import_files import FILES, load_recipe
-from kgcheck.profile.recognise import folded, own_schemas
 from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.profile.toml_files import read_tables
 from kgcheck.resources import resource_dir
@@ -40,8 +37,8 @@ _PARTICIPLES = {"bind": "bound", "have": "had", "drive": "driven", "take": "take
 _BE = "((is|are|be|been|was|were) )?"
 _HAS = "(has|have|had|having|with) ((an?|the|its|as|as an?) )?"
 _A = "((an?|the) )?"
-_CODE = re.compile(r"_([A-Z]+)[a-z]+>?([A-Z]+)$")
-"""End of a relation of Hetionet on a server: ``TREATS_CtD``."""
+_CODE = re.compile(r"(?:(.+)_)?([A-Z]+)[a-z]+[>_]?([A-Z]+)")
+"""A relation of Hetionet, in its files ``CtD``, on a server ``TREATS_CtD``: the initials of both ends are in it."""
 
 Phrases = tuple[list[str], list[str]]
 """Phrases of a relation, forwards and backwards."""
@@ -127,33 +124,17 @@ def _forms(noun: str) -> list[str]:
 
 
 def _name_of(patterns: Sequence[Pattern]) -> list[str]:
-    """The words of a relation's name; of a code, those by which a profile of kgcheck's own calls what it stands for."""
-    name = patterns[0].type
-    if known := _known(patterns):
-        return words_in(known.type)
-    code = _CODE.search(name)
-    if code and all((p.head[:1], p.tail[:1]) == (code[1][0], code[2][0]) for p in patterns):
-        name = name[: code.start()]
-    return words_in(re.sub(r"__\d+$", "", name))
-
-
-def _known(patterns: Sequence[Pattern]) -> Pattern | None:
-    """The relation of a profile of kgcheck's own whose files state it by such a code, if it is one for all patterns."""
-    found = [_codes().get((folded(p.type), folded(p.head), folded(p.tail))) for p in patterns]
-    return found[0] if len({known and known.type for known in found}) == 1 else None
+    """The words of a relation's name; of a code of Hetionet, the verb that it stands for."""
+    name = re.sub(r"__\d+$", "", patterns[0].type)
+    code = _CODE.fullmatch(name)
+    if not code or any((p.head[:1], p.tail[:1]) != (code[2][0], code[3][0]) for p in patterns):
+        return words_in(name)
+    return words_in(code[1] or _codes().get(name, name))
 
 
 @cache
-def _codes() -> dict[tuple[str, str, str], Pattern]:
-    """Relations of kgcheck's own profiles by the codes in their files, and by their ends."""
-    found: dict[tuple[str, str, str], Pattern] = {}
-    for schema in own_schemas():
-        recipe = load_recipe(schema) if part(schema.folder, FILES).is_file() else None
-        for edges in recipe.edges if recipe else ():
-            pattern = schema.pattern(edges.head, edges.relation, edges.tail)
-            for code in edges.where.equals if edges.where else ():
-                found[folded(code), folded(edges.head), folded(edges.tail)] = pattern
-    return found
+def _codes() -> Mapping[str, str]:
+    return read_tables(resource_dir("loaders") / "codes.toml")
 
 
 def _without_ends(words: list[str], patterns: Sequence[Pattern], nouns: Nouns) -> list[str]:
@@ -241,8 +222,7 @@ def _participle(verb: str) -> str:
 
 def _is_mutual(words: list[str], patterns: Sequence[Pattern]) -> bool:
     predicate = model().predicate("_".join(words_in(patterns[0].type)))
-    known = _known(patterns)
-    stated = (predicate and predicate.symmetric) or (known and known.symmetric) or any(p.symmetric for p in patterns)
+    stated = (predicate and predicate.symmetric) or any(p.symmetric for p in patterns)
     return bool(stated) or words[-1:] == ["with"] or any(map(_MUTUAL.fullmatch, words))
 
 

@@ -46,7 +46,6 @@ class ReferenceFile(Value):
     is_permanent: bool = Field(
         default=False, description="the address is a permanent one (PURL), which redirects to where the file is today"
     )
-    md5_url: str = Field(default="", description="where the provider lists MD5 sums")
     release: str = Field(default="", description="where the file itself does not state it; {released} is the date")
     released: str = ""
     release_line: str = Field(
@@ -134,10 +133,9 @@ def _read(path: Path) -> ReferenceRecipe:
 
 
 def reference_paths(schema: Schema) -> list[Path]:
-    """The files of the recipes of a profile: its own, then those of kgcheck's own that it names."""
+    """The files of the recipes of a profile."""
     names = sorted(path.name for path in part(schema.folder, "reference").glob("*.toml"))
-    shared = [part(resource_dir("loaders"), name) for name in schema.profile.references]
-    return [*(part(schema.folder, f"reference/{name}") for name in names), *shared]
+    return [part(schema.folder, f"reference/{name}") for name in names]
 
 
 class SnapshotWords(NamedTuple):

@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from kgcheck.choices import DEFAULT_PROFILE, DRAFT
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
-from kgcheck.inputs import plain_pattern
 from kgcheck.model import Ref, Value
 from kgcheck.profile.catalogue import PARENT, AttributeCheck, Authority, EdgeCheck
 from kgcheck.profile.folder import GRAPH, address_of, is_path, part, profile_dir, profile_names
@@ -203,17 +202,9 @@ class _Profile(Value):
     reads: tuple[str, ...] = Field(
         default=(), description="other profiles whose stores this one may read, such as that which a draft is of"
     )
-    references: tuple[str, ...] = Field(
-        default=(), description="recipes of kgcheck's own that serve this graph, too: paths under its folder loaders"
-    )
     standards: tuple[Standard, ...] = Field(
         default=(), description="standards that its names and ids follow, and by whose rules it is looked at"
     )
-
-    @field_validator("references")
-    @classmethod
-    def _inside(cls, references: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(map(plain_pattern, references))
 
 
 class Schema(Value):

@@ -1,17 +1,15 @@
 """Download the files that recipes name: resumed, checksummed, skipped if unchanged."""
 
-import hashlib
 import json
 import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -34,6 +32,7 @@ from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
+from kgcheck.reference.build import sha256_of
 from kgcheck.reference.ontologies import ontology_file
 from kgcheck.standards.bioregistry import registry
 
@@ -42,15 +41,12 @@ LOG = "fetched.json"
 
 _CHUNK = 1 << 20
 
-_LONGEST_LIST = 50_000_000
-"""Bytes of a list of MD5 sums."""
-
 _CALLS_PER_S = 5.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
 
 
-class Fetched(Value):
+class Fetched(Value, extra="ignore"):
     """A file that was fetched."""
 
     source: str
@@ -61,7 +57,6 @@ class Fetched(Value):
     etag: str = ""
     last_modified: str = ""
     fetched_at: datetime | None = None
-    md5: str = Field(default="", description="where the provider lists one, and it agreed")
     unchanged: bool = Field(default=False, description="the provider has nothing newer")
     failure: str = ""
 
@@ -291,54 +286,22 @@ class _Download:
                 raise SourceRefused(f"{self._file.url} answered {status}", "correct the address in the recipe")
 
     def _finish(self, response: requests.Response) -> Fetched:
-        md5 = self._listed_md5()
-        if md5 and md5 != _digest(self._partial, hashlib.md5):
-            self._forget()
-            raise SourceAnswer(f"{self._path.name} has another MD5 than {self._file.md5_url} lists", "fetch again")
         done = self._known.model_copy(
             update={
-                "sha256": _digest(self._partial, hashlib.sha256),
+                "sha256": sha256_of(self._partial),
                 "bytes": self._partial.stat().st_size,
                 "etag": response.headers.get("ETag", ""),
                 "last_modified": response.headers.get("Last-Modified", ""),
                 "fetched_at": clock.now(),
-                "md5": md5,
             }
         )
         os.replace(self._partial, self._path)
         self._mark.unlink(missing_ok=True)
         return done
 
-    def _listed_md5(self) -> str:
-        """The sum that the provider lists, in lines of md5sum or in a metalink; empty where it lists none."""
-        if not self._file.md5_url:
-            return ""
-        with self._http.stream(self._service(self._file.md5_url), self._file.md5_url, {}) as response:
-            if response.status_code != 200:
-                return ""
-            text = self._text(response)
-        name = re.escape(Path(urlsplit(self._file.url).path).name)
-        found = re.search(rf"\b([0-9a-f]{{32}})\b[ \t*]+{name}\b", text) or re.search(
-            rf'name="{name}".*?<hash type="md5">\s*([0-9a-f]{{32}})', text, re.DOTALL
-        )
-        return found[1] if found else ""
-
-    def _text(self, response: requests.Response) -> str:
-        body = bytearray()
-        for chunk in self._chunks(response):
-            body += chunk
-            if len(body) > _LONGEST_LIST:
-                raise SourceAnswer(f"{self._file.md5_url} is too long for a list of sums", "correct it in the recipe")
-        return body.decode(errors="replace")
-
     def _forget(self) -> None:
         self._partial.unlink(missing_ok=True)
         self._mark.unlink(missing_ok=True)
-
-
-def _digest(path: Path, kind: Callable[..., Any]) -> str:
-    with path.open("rb") as stream:
-        return str(hashlib.file_digest(stream, lambda: kind(usedforsecurity=False)).hexdigest())
 
 
 _LOG = TypeAdapter(dict[str, Fetched])

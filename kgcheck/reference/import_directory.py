@@ -98,12 +98,12 @@ def build_import(
     finished, and no load takes it. ``releases`` are those of sources whose files do not state them.
 
     Raises:
-        UsageError: The profile cannot be built, the folder is somebody else's, or another build writes there.
+        UsageError: The folder is somebody else's, or another build writes there.
         SnapshotError: The snapshot cannot be read or written, or has no source of the profile.
         InputError: The folder cannot be written.
     """
     makes_snapshot = not sources.is_file()
-    _refuse_folder(out, schema, recipe, makes_snapshot=makes_snapshot)
+    _refuse_folder(out, recipe, makes_snapshot=makes_snapshot)
     try:
         make_folder(out)
         with _alone(out), temporary_folder(out) as partial:
@@ -129,13 +129,8 @@ def build_import(
     return BuiltDirectory(folder=out, snapshot=snapshot, files=files, left_out=left_out)
 
 
-def _refuse_folder(out: Path, schema: Schema, recipe: Recipe, *, makes_snapshot: bool) -> None:
-    """Refuse a profile that cannot be built, and a folder with files that no build made, before anything is written."""
-    if shared := [name for name, entries in recipe.by_file.items() if len(entries) > 1]:
-        raise UsageError(
-            f"a file of profile {schema.profile.name!r} is of several labels or relations: {shared[0]}",
-            "build knows profiles whose files.toml names a file for each, such as ckg",
-        )
+def _refuse_folder(out: Path, recipe: Recipe, *, makes_snapshot: bool) -> None:
+    """Refuse a folder with files that no build made, before anything is written."""
     foreign = [] if made_by_build(out) else [*recipe.by_file, MANIFEST]
     if makes_snapshot and not made_by_build(out, snapshot=True):
         foreign.append(SNAPSHOT)
@@ -322,8 +317,8 @@ class _Build:
 
     def _write_edges(self, entry: EdgeFile, pattern: Pattern, path: Path) -> BuiltFile:
         columns = {
-            entry.from_column: f"{literal(entry.from_prefix)} || head",
-            entry.to_column: f"{literal(entry.to_prefix)} || tail",
+            entry.from_column: "head",
+            entry.to_column: "tail",
             **_constants(entry, None),
         }
         unfilled = []
@@ -351,7 +346,7 @@ class _Build:
             GROUP BY id
             """
         ).fetchall()
-        columns = {entry.id: f"{literal(entry.prefix)} || id", **_constants(entry, label)}
+        columns = {entry.id: "id", **_constants(entry, label)}
         joins, unfilled, sources = [], [], set[str]()
         for name, column in entry.properties.items():
             if column in columns:

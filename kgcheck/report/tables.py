@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer
-    from kgcheck.reference.difference import TableChange
     from kgcheck.reference.download import Fetched
     from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
@@ -85,7 +84,7 @@ def fetched_table(files: "Sequence[Fetched]") -> RenderableType:
     """Result of each file that was to be fetched."""
     rows = []
     for f in files:
-        state = f.failure or ("unchanged" if f.unchanged else "fetched, MD5 agrees" if f.md5 else "fetched")
+        state = f.failure or ("unchanged" if f.unchanged else "fetched")
         rows.append((f.source, f.file, f"{f.bytes:,}" if f.bytes else "", f.sha256[:12], state))
     return RowTable(("source", "file", "bytes", "sha256", "state"), rows, keys=("source", "sha256"), numbers=("bytes",))
 
@@ -94,15 +93,6 @@ def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Ren
     """Rows as they are, one column a key; the first names the row."""
     cells = [["" if row.get(name) is None else str(row[name]) for name in columns] for row in rows]
     return RowTable(columns, cells, keys=columns[:1])
-
-
-def difference_table(changes: "Sequence[TableChange]") -> RenderableType:
-    """Changes between two snapshots."""
-    counted = ("before", "after", "added", "removed", "changed")
-    rows: list[tuple[str | Text, ...]] = [
-        (c.source, c.table, *(f"{getattr(c, name):,}" for name in counted), lines(c.examples)) for c in changes
-    ]
-    return RowTable(("source", "table", *counted, "for example"), rows, keys=("source", "table"), numbers=counted)
 
 
 _COLOURS = {

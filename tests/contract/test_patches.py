@@ -17,7 +17,7 @@ from kgcheck.curation.patch_maker import Wanted, fitting, operation_for, patch_o
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
-from kgcheck.graph.changes import StoreChanges, content_digest
+from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
@@ -27,6 +27,7 @@ from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
 from tests.support import quick_of
 from tests.support.audits import audited, comparable
+from tests.support.contents import content_digest
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
 from tests.support.patches import (
     CKG,

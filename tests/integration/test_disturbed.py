@@ -10,7 +10,6 @@ import pytest
 
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.patches import patches_in, recorded_in
-from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.store import DocumentStore
@@ -18,6 +17,7 @@ from kgcheck.profile.schema import load_schema
 from kgcheck.reference.snapshot import Snapshot
 from tests.support import examples
 from tests.support.audits import DEMO, core_demo, core_import
+from tests.support.contents import content_digest
 from tests.support.disturbing import KILLED, Ended, Fault, points, run_disturbed
 
 JOB = """

@@ -12,15 +12,16 @@ import pytest
 from kgcheck import clock
 from kgcheck.curation.operations import Patch, read_patch, write_patch
 from kgcheck.curation.patch_maker import LeftOut, patch_page
-from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import DONE, LOAD, STORE_ID, UNDER_WAY
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import ChangeKind, Finding
+from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, audited, demo, kgcheck
+from tests.support.contents import content_digest
 from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, WRITABLE, edge, graph_file, made, merge, ref, set_value
 
 IDS = ("PARK2", "O60260", "B4DFC2", "FGFR2", "P00001", "CYCS", "A12M1", "P22303", "P02649", "Q00LT1", "GO:0005887")
@@ -312,7 +313,11 @@ def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) ->
     nowhere = kgcheck("patch", "apply", place.out, "--store", tmp_path / "none", cwd=tmp_path)
     assert nowhere.refuses("there is no graph at")
     assert not (tmp_path / "none").exists()
-    refused = kgcheck("patch", "apply", place.out, "--store", place.store, "--profile", "kgx", cwd=tmp_path)
+    other_profile = tmp_path / "mine"
+    other_profile.mkdir()
+    text = (profile_dir("ckg") / "graph.toml").read_text().replace('name = "ckg"', 'name = "mine"', 1)
+    (other_profile / "graph.toml").write_text(text)
+    refused = kgcheck("patch", "apply", place.out, "--store", place.store, "--profile", other_profile, cwd=tmp_path)
     assert refused.code == 2
     assert "holds a graph of profile 'ckg'" in refused.err
 

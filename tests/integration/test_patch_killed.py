@@ -16,12 +16,12 @@ from pydantic import SecretStr
 
 from kgcheck.curation.operations import Patch, write_patch
 from kgcheck.curation.patches import PatchRecord, patches_in, recorded_in
-from kgcheck.graph.changes import content_digest
 from kgcheck.graph.open import OpenedStore, open_store
 from kgcheck.ledger.patches import PatchState
 from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.chance import new_seed
+from tests.support.contents import content_digest
 from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.patches import (
     CKG,

@@ -13,9 +13,10 @@ from kgcheck.curation.operations import Operation, read_patch, write_patch
 from kgcheck.curation.patch_maker import fitting, in_order, patch_of
 from kgcheck.curation.patches import apply_patch, check_patch, patches_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
-from kgcheck.graph.changes import StoreChanges, content_digest
+from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.embedded import EmbeddedStore
 from tests.support import examples
+from tests.support.contents import content_digest
 from tests.support.patches import (
     CKG,
     HOSTILE,

@@ -175,19 +175,33 @@ def test_names_that_a_draft_writes_otherwise_are_pinned_as_the_files_have_them(t
         assert "1 pin, all kept" in kgcheck("audit", "kg.csv", "--pins", f"{number}.tsv", cwd=tmp_path).err
 
 
-def test_a_loaded_store_holds_the_pins_of_its_files(tmp_path: Path) -> None:
-    nodes = "id\tcategory\tname\nHGNC:1884\tbiolink:Gene\tCFTR\nDOID:1485\tbiolink:Disease\tcystic fibrosis\n"
-    folder = release(tmp_path / "v1", GOOD.replace("related_to\tMONDO:0009061", f"{CAUSES}\tDOID:1485"), nodes=nodes)
-    store = ("--store", "g.lbdb", "--profile", "kgx")
-    assert kgcheck("load", folder.name, *store, cwd=tmp_path).code == 0
-    pin("must_not", "HGNC:1884", f"biolink:{CAUSES}", "DOID:1485", "--because", "PMID:1", cwd=tmp_path)
+def test_a_loaded_store_holds_pins(tmp_path: Path) -> None:
+    files, mine = release(tmp_path / "v1", GOOD), tmp_path / "mine"
+    (files / "nodes.tsv").write_text("id\tname\nHGNC:1884\tCFTR\nMONDO:0009061\tcystic fibrosis\n", encoding="utf-8")
+    mine.mkdir()
+    (mine / "graph.toml").write_text(
+        '[profile]\nname = "mine"\nversion = 1\ntitle = "things"\n'
+        '[[labels]]\nname = "Thing"\nmeaning = "a thing"\nid_pattern = ".+"\nid_example = "HGNC:1884"\n'
+        '[labels.properties]\nname = { type = "string" }\n'
+        '[[relations]]\ntype = "related_to"\nhead = "Thing"\ntail = "Thing"\n'
+        '[relations.properties]\nprimary_knowledge_source = { type = "string" }\n',
+        encoding="utf-8",
+    )
+    (mine / "files.toml").write_text(
+        '[[nodes]]\nfile = "nodes.tsv"\nlabel = "Thing"\nid = "id"\nproperties = { name = "name" }\n'
+        '[[edges]]\nfile = "edges.tsv"\nhead = "Thing"\nrelation = "related_to"\ntail = "Thing"\n'
+        'from = "subject"\nto = "object"\nproperties = { primary_knowledge_source = "primary_knowledge_source" }\n',
+        encoding="utf-8",
+    )
+    store = ("--store", "g.lbdb", "--profile", "./mine")
+    loaded = kgcheck("load", "v1", *store, cwd=tmp_path)
+    assert loaded.code == 0, loaded.err
+    pin("must_not", "HGNC:1884", "biolink:related_to", "MONDO:0009061", "--because", "PMID:1", cwd=tmp_path)
     pin("must", "HGNC:1884", "--because", "HGNC", cwd=tmp_path)
 
-    for graph in (("v1",), (*store, "--type", "structure")):
-        audit = kgcheck("audit", *graph, "--format", "json", cwd=tmp_path)
+    audit = kgcheck("audit", *store, "--type", "structure", "--format", "json", cwd=tmp_path)
 
-        (found,) = (f for f in json.loads(audit.out)["findings"] if f["reason"].startswith("pinned"))
-        assert found["reason"] == "pinned_returned"
-        assert found["value"].startswith("mended, returned (")
-        assert "of infores:omim); must not be: PMID:1" in found["value"]
-        assert "2 pins, 1 not kept" in audit.err
+    (found,) = (f for f in json.loads(audit.out)["findings"] if f["reason"].startswith("pinned"))
+    assert found["reason"] == "pinned_returned"
+    assert found["value"].startswith("mended, returned (of infores:omim); must not be: PMID:1")
+    assert "2 pins, 1 not kept" in audit.err

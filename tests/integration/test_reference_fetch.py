@@ -17,13 +17,12 @@ from kgcheck.errors import UnknownName
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe
 from kgcheck.providers.http import Http
 from kgcheck.reference import download as fetch
-from kgcheck.reference.difference import TableChange, compare_snapshots
 from kgcheck.reference.download import LOG, Fetched, fetch_references
 from kgcheck.reference.ontologies import ontology_file
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
-from tests.support.facts import SCHEMA, Facts
+from tests.support.facts import SCHEMA
 from tests.support.loopback import Loopback, Reply, Seen
 
 BODY = bytes(range(256)) * 4000
@@ -36,10 +35,8 @@ class Provider:
         self.server = server
         self.folder = folder / "files"
         self.body, self.etag, self.ranges = BODY, '"one"', True
-        self.sums = f"{hashlib.md5(BODY, usedforsecurity=False).hexdigest()}  data.dat\n"
         self._cache = folder / "cache"
         server.route("GET", "/pub/data.dat", self._data)
-        server.route("GET", "/pub/MD5", lambda seen: Reply(body=self.sums.encode()))
 
     def _data(self, seen: Seen) -> Reply:
         headers = {"ETag": self.etag, "Content-Type": "application/octet-stream"}
@@ -70,9 +67,7 @@ class Provider:
 @pytest.fixture
 def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     with Loopback() as server:
-        file = ReferenceFile(
-            glob="data.dat", format="tsv", url=f"{server.url}/pub/data.dat", md5_url=f"{server.url}/pub/MD5"
-        )
+        file = ReferenceFile(glob="data.dat", format="tsv", url=f"{server.url}/pub/data.dat")
         recipe = ReferenceRecipe(source="made", name="Made up", licence="CC0", files=(file,))
         monkeypatch.setattr(fetch, "load_reference_recipes", lambda schema: [recipe])
         yield Provider(server, tmp_path)
@@ -83,12 +78,11 @@ def _half(handler: Any, reply: Reply) -> None:
     handler.close_connection = True
 
 
-def test_a_file_is_fetched_with_its_sums(provider: Provider) -> None:
+def test_a_file_is_fetched_whole(provider: Provider) -> None:
     done = provider.fetch()
 
     assert (done.failure, done.bytes, provider.saved) == ("", len(BODY), BODY)
     assert done.sha256 == hashlib.sha256(BODY).hexdigest()
-    assert done.md5
     assert json.loads((provider.folder / LOG).read_text())["data.dat"]["sha256"] == done.sha256
     assert sorted(p.name for p in provider.folder.iterdir()) == ["data.dat", LOG]
 
@@ -130,7 +124,6 @@ def test_a_file_that_changed_meanwhile_begins_again(provider: Provider) -> None:
     provider.server.faults.append(_half)
     provider.fetch()
     provider.body, provider.etag = BODY[::-1], '"two"'
-    provider.sums = ""
 
     assert provider.fetch().failure == ""
     assert provider.saved == BODY[::-1]
@@ -163,19 +156,6 @@ def test_a_range_from_another_place_is_refused(provider: Provider) -> None:
     assert "another place" in provider.fetch().failure
     assert provider.fetch().failure == ""
     assert provider.saved == BODY
-
-
-def test_another_sum_than_the_provider_lists_is_refused(provider: Provider) -> None:
-    provider.sums = f"{'0' * 32}  data.dat\n"
-
-    assert "MD5" in provider.fetch().failure
-    assert not (provider.folder / "data.dat").exists()
-
-
-def test_a_sum_in_a_metalink(provider: Provider) -> None:
-    provider.sums = f'<file name="data.dat"><verification><hash type="md5">{"0" * 32}</hash></verification></file>'
-
-    assert "MD5" in provider.fetch().failure
 
 
 def test_a_file_that_is_unchanged_is_left(provider: Provider) -> None:
@@ -241,15 +221,6 @@ def test_headers_that_drip_are_given_up(provider: Provider) -> None:
 
     assert "in time" in provider.fetch(http_total_s=0.3).failure
     assert time.monotonic() - started < 10
-
-
-def test_a_list_of_sums_that_drips_is_given_up(provider: Provider) -> None:
-    provider.server.faults += [loopback.send, loopback.slow_body(30)]
-
-    assert "took longer than" in provider.fetch(fetch_total_s=0.4).failure
-    # On a busy machine the file itself may have taken too long, so that the list was not asked for.
-    provider.server.faults.clear()
-    assert provider.fetch().failure == ""
 
 
 @pytest.fixture
@@ -369,80 +340,3 @@ def test_the_command_line_fetches(provider: Provider, tmp_path: Path, monkeypatc
 
     failed = kgcheck("reference", "fetch", tmp_path / "in")
     assert (failed.code, "answered 404" in failed.out) == (3, True)
-
-
-@pytest.fixture
-def snapshots(tmp_path: Path) -> tuple[Path, Path]:
-    older, newer = Facts(), Facts()
-    for facts, date, state in ((older, "2025-01-01", "current"), (newer, "2026-01-01", "merged")):
-        release = facts.release("uniprot", date, date).entities("Protein", "P10001", "P10002")
-        release.entity("P10003", "Protein", state, now=["P10001"] if state == "merged" else [])
-        release.link("HAS_STRUCTURE", "P10001", "1TUP")
-        release.value("P10001", "gene_name", "ONE")
-        facts.release("string", date, date).link("ACTS_ON", "P10001", "P10002", 0.5 if facts is older else 0.6)
-    older.release("hgnc", "x").entities("Gene", "GONE")
-    newer.release("uniprot", "more", "2026-01-01").link("HAS_STRUCTURE", "P10001", "4HHB")
-    return older.build(tmp_path / "a"), newer.build(tmp_path / "b")
-
-
-@pytest.mark.slow
-def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> None:
-    changes = compare_snapshots(*snapshots, SCHEMA)
-
-    assert [c for c in changes if c.added or c.removed or c.changed] == [
-        TableChange(
-            source="hgnc",
-            table="lifecycle",
-            before=1,
-            after=0,
-            added=0,
-            removed=1,
-            changed=0,
-            examples=("removed: GONE: current",),
-        ),
-        TableChange(
-            source="uniprot",
-            table="lifecycle",
-            before=3,
-            after=3,
-            added=0,
-            removed=0,
-            changed=1,
-            examples=("changed: P10003: current -> merged now P10001",),
-        ),
-        TableChange(
-            source="string",
-            table="link",
-            before=1,
-            after=1,
-            added=0,
-            removed=0,
-            changed=1,
-            examples=("changed: association P10001 P10002: 0.5 -> 0.6",),
-        ),
-        TableChange(
-            source="uniprot",
-            table="link",
-            before=1,
-            after=2,
-            added=1,
-            removed=0,
-            changed=0,
-            examples=("added: structure P10001 4HHB",),
-        ),
-    ]
-    assert {(c.source, c.table) for c in changes} >= {("uniprot", "value")}
-
-
-def test_a_snapshot_is_the_same_as_itself(snapshots: tuple[Path, Path]) -> None:
-    assert not any(c.added or c.removed or c.changed for c in compare_snapshots(snapshots[0], snapshots[0], SCHEMA))
-
-
-def test_the_command_line_compares(snapshots: tuple[Path, Path]) -> None:
-    table = kgcheck("reference", "diff", *snapshots)
-    rows = kgcheck("reference", "diff", *snapshots, "--format", "json")
-
-    assert table.code == rows.code == 0
-    assert "P10003: current -> merged now P10001" in table.out
-    assert len(json.loads(rows.out)) == 5
-    assert kgcheck("reference", "diff", snapshots[0], "nowhere.duckdb").refuses("there is no snapshot")

@@ -12,7 +12,7 @@ from kgcheck.curation.operations import AddEdge, Merge, Operation, Patch, Repoin
 from kgcheck.curation.patch_maker import fitting, patch_of
 from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.curation.steps import DraftGraph
-from kgcheck.graph.changes import StoreChanges, content_digest
+from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import open_store
 from kgcheck.graph.store import Properties
 from kgcheck.loading.load import LoadSummary, load_directory
@@ -22,6 +22,7 @@ from kgcheck.settings import Settings
 from tests.contract.stores import all_edges, all_nodes
 from tests.integration.import_directory import ACTS_ON, CKG, PROTEINS, ImportDirectory, check_sums, read_quarantine
 from tests.support import quick_of
+from tests.support.contents import content_digest
 from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J
 
 PROTEIN, INTERACTION = CKG.label("Protein"), CKG.pattern("Protein", "ACTS_ON", "Protein")

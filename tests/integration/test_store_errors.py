@@ -23,7 +23,6 @@ from kgcheck.errors import (
     StoreUnavailable,
     UsageError,
 )
-from kgcheck.graph.changes import content_digest
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore, server_error
 from kgcheck.graph.open import open_store
@@ -36,6 +35,7 @@ from kgcheck.settings import Settings
 from tests.contract.stores import ACTS_ON, DISEASE, PROTEIN, add_nodes, edges_table
 from tests.support import ROOT
 from tests.support.audits import core_import
+from tests.support.contents import content_digest
 from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 from tests.support.ports import free_port

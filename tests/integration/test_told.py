@@ -267,23 +267,3 @@ def test_a_file_of_its_header_alone_that_costs_edges_is_warned_about(tmp_path: P
     said = kgcheck("load", directory.folder, "--store", tmp_path / "g.lbdb", "--format", "json", cwd=tmp_path)
 
     assert json.loads(said.out)["warnings"] == [f"{DISEASES}: no row but the header, and 2 edges end at a Disease"]
-
-
-@pytest.mark.slow
-def test_a_file_of_other_labels_is_not_called_empty(tmp_path: Path) -> None:
-    files = tmp_path / "import"
-    files.mkdir()
-    names = [f"Anatomy::UBERON:{n:07}\tpart {n}\tAnatomy" for n in range(3)]
-    edges = [f"Anatomy::UBERON:{n:07}\tAeG\tGene::{n}" for n in range(3)]
-    for name, rows in (
-        ("hetionet-v1.0-nodes.tsv", ["id\tname\tkind", *names]),
-        ("hetionet-v1.0-edges.sif", ["source\tmetaedge\ttarget", *edges]),
-    ):
-        (files / name).write_text("\n".join([*rows, ""]))
-    over = ("--store", tmp_path / "g.lbdb", "--profile", "hetionet", "--max-quarantined", "100%")
-
-    said = kgcheck("load", files, *over, "--format", "json", cwd=tmp_path)
-
-    assert said.code == 0, said.err
-    warned = [warning for warning in json.loads(said.out)["warnings"] if "Gene" in warning]
-    assert warned == ["hetionet-v1.0-nodes.tsv: no row is a Gene, and 3 edges end at a Gene"]

@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 def texts(pattern: str, rng: random.Random) -> str:
     """One text that a regular expression of the lexicon means: groups, alternatives, optional parts, classes."""
-    text, _ = _alternatives(pattern, 0, rng)
+    text, _ = _alternatives(pattern.replace("{0,3}", "?"), 0, rng)
     return " ".join(text.split())
 
 
@@ -58,7 +58,7 @@ def _alternatives(pattern: str, at: int, rng: random.Random) -> tuple[str, int]:
             current, at = "", at + 1
             continue
         piece, at = _piece(pattern, at, rng)
-        if at < len(pattern) and pattern[at] in "?*":
+        if at < len(pattern) and pattern[at] == "?":
             piece, at = (piece if rng.random() < 0.5 else ""), at + 1
         current += piece
     return rng.choice([*options, current]), at

@@ -22,10 +22,8 @@ from tests.support.spent import spent
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("(a+)+b", "repeats what is itself repeated"),
-        ("((a|a) )*b", "told apart in several ways"),
-        ("(a|b|ab)*c", "told apart in several ways"),
-        ("(a?)*b", "told apart in several ways"),
+        ("(a+)+b", "repeats words without end"),
+        ("((a|b) )*b", "repeats words without end"),
         ("a?" * 30 + "a" * 30, "ways to fit"),
         ("(a|b|ab){30}", "ways to fit"),
         ("(.*a)(.*b)(.*c)", "more than 2 parts"),
@@ -44,7 +42,9 @@ def test_what_could_take_ages_is_refused(text: str, why: str) -> None:
         check_phrase(text)
 
 
-@pytest.mark.parametrize("text", ["((a|ab|b) )*c", "(" * 50 + "a" + ")" * 50, "where(?= is.*found)", "(?<!at\\s)most"])
+@pytest.mark.parametrize(
+    "text", ["((a|ab|b) ){0,3}c", "(" * 50 + "a" + ")" * 50, "where(?= is.*found)", "(?<!at\\s)most"]
+)
 def test_what_is_plain_is_accepted(text: str) -> None:
     check_phrase(text)
     re.compile(phrase(text))
@@ -122,7 +122,7 @@ def test_a_profile_with_such_a_phrase_is_told_where(tmp_path: Path) -> None:
 
     found = [(m.where, m.what) for m in validate_profile(str(mine)).mistakes]
 
-    assert found[0] == ("labels[Modification].nouns", "'(mod+)+ terms' repeats what is itself repeated")
+    assert found[0] == ("labels[Modification].nouns", "'(mod+)+ terms' repeats words without end: write {0,3}")
     assert "is no regular expression" in found[1][1]
     with pytest.raises(WrongFile, match=r"labels\[Modification\].nouns"):
         load_lexicon(load_schema(str(mine)))

@@ -174,7 +174,7 @@ def test_every_label_and_pattern_of_ckg_has_a_file() -> None:
         (NODES.replace('"A"', '"B"') + EDGES, "no label 'B'"),
         (NODES.replace("{ name =", "{ nmae =") + EDGES, "which graph.toml does not describe"),
         (NODES + EDGES.replace("KNOWS", "LIKES"), "no relation 'LIKES'"),
-        (NODES + EDGES.replace("e.tsv", "a.tsv"), "a.tsv is named 2 times"),
+        (NODES + EDGES.replace("e.tsv", "a.tsv"), "a.tsv is named more than once"),
         (NODES + EDGES.replace("from =", "form ="), "from"),
         ("[[nodes", "is wrong"),
     ],

@@ -24,7 +24,7 @@ def shared_names(graph: RuleGraph, label: "Label") -> str | None:
     Two of different species, or that the graph itself says are the same, are none; nor are any of a set of mappings,
     which says of each pair whether it is one thing.
     """
-    from kgcheck.profile.recognise import folded
+    from kgcheck.plurals import folded
 
     if "name" not in label.properties:
         return None

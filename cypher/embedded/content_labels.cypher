@@ -1,3 +1,0 @@
-// The tables that have nodes.
-// Parameters: none. Returns: label.
-MATCH (n) RETURN DISTINCT label(n) AS label
