@@ -301,6 +301,20 @@ def reference_fetch(workspace: "Workspace", directory: Path, sources: tuple[str,
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
+@reference.command("diff")
+@click.argument("older", type=FilePath())
+@click.argument("newer", type=FilePath())
+@table_or_json_option()
+@workspace_options("profile", progress=False)
+def reference_diff(workspace: "Workspace", older: Path, newer: Path, format_: str) -> None:
+    """Show what changed between the snapshots OLDER and NEWER: by source and table, with examples."""
+    from kgcheck.reference.difference import compare_snapshots
+    from kgcheck.report.tables import difference_table
+
+    changes = compare_snapshots(older, newer, workspace.schema)
+    show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
+
+
 def _build_bibliography(workspace: "Workspace", directory: Path, **options: Any) -> None:
     from kgcheck.literature.bibliography import build_bibliography
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.loading.load import LoadSummary
     from kgcheck.questions.answer import Answer
+    from kgcheck.reference.difference import TableChange
     from kgcheck.reference.download import Fetched
     from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
@@ -93,6 +94,15 @@ def rows_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Ren
     """Rows as they are, one column a key; the first names the row."""
     cells = [["" if row.get(name) is None else str(row[name]) for name in columns] for row in rows]
     return RowTable(columns, cells, keys=columns[:1])
+
+
+def difference_table(changes: "Sequence[TableChange]") -> RenderableType:
+    """Changes between two snapshots."""
+    counted = ("before", "after", "added", "removed", "changed")
+    rows: list[tuple[str | Text, ...]] = [
+        (c.source, c.table, *(f"{getattr(c, name):,}" for name in counted), lines(c.examples)) for c in changes
+    ]
+    return RowTable(("source", "table", *counted, "for example"), rows, keys=("source", "table"), numbers=counted)
 
 
 _COLOURS = {

@@ -1,7 +1,6 @@
 """Run the jobs of kgcheck.toml: load, refresh, audit, batch, ground and protocols."""
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -48,8 +47,8 @@ from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.plurals import how_many
 from kgcheck.progress import Progress
 from kgcheck.providers.http import Http
+from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.download import fetch_references
-from kgcheck.reference.snapshot import releases_of
 from kgcheck.report.tables import marks
 from kgcheck.settings import Settings, read_settings
 from kgcheck.workspace.results import AuditResult
@@ -258,7 +257,8 @@ class JobWorker:
         # Where it was put in place by a run before, there is no newer one any more.
         if newer.exists():
             _take_place(newer, snapshot)
-        text = f"files of {', '.join(changes)} changed" if changes else "nothing changed"
+        rows, tables = how_many(sum(changes.values()), "row"), how_many(len(changes), "table")
+        text = f"{rows} of {tables} changed" if changes else "nothing changed"
         figures = {"changes": changes}
         if not changes:
             return JobWork(Severity.OK, text, figures=figures)
@@ -266,16 +266,16 @@ class JobWorker:
         return replace(done, message=f"{text}; {done.message}", figures={**done.figures, **figures})
 
     def _build(self, job: RefreshJob, reference: ReferenceEntry, files: Path) -> dict[str, int]:
-        """A newer snapshot beside the one that is there; the number of files that are others, by source."""
+        """A newer snapshot beside the one that is there; what changed, by source and table."""
         snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
         with self._open(str(newer)) as workspace:
             if job.fetch:
                 self._fetch(job, files, workspace)
             workspace.build_reference(files, releases=reference.releases)
             if not snapshot.exists():
-                return dict(Counter(r.source for r in releases_of(newer)))
-        was, now = ({(r.source, r.sha256) for r in releases_of(path)} for path in (snapshot, newer))
-        return dict(Counter(source for source, _ in sorted(was ^ now)))
+                return {"snapshot made": 1}
+            counts = compare_snapshots(snapshot, newer, workspace.schema)
+        return {f"{c.source} {c.table}": changed for c in counts if (changed := c.added + c.removed + c.changed)}
 
     def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace) -> None:
         with Http(self._settings) as http:

@@ -12,9 +12,10 @@ from kgcheck.bench.truth import Truths
 from kgcheck.cli.main import run
 from kgcheck.errors import KgcheckError, SnapshotError
 from kgcheck.evidence.source import SnapshotSource
+from kgcheck.reference.difference import compare_snapshots
 from kgcheck.reference.names import SnapshotNames
 from kgcheck.reference.overlay import attach_snapshot
-from kgcheck.reference.snapshot import Snapshot, releases_of
+from kgcheck.reference.snapshot import Snapshot
 from tests.support import quick_of
 from tests.support.audits import demo
 from tests.support.facts import SCHEMA, SETTINGS, world
@@ -142,13 +143,13 @@ def test_every_way_to_open_a_snapshot_refuses_a_view(
         lambda: SnapshotSource(bad, SCHEMA, SETTINGS),
         lambda: SnapshotNames(bad, SCHEMA),
         lambda: Truths(bad),
-        lambda: releases_of(bad, SCHEMA),
+        lambda: compare_snapshots(good, bad, SCHEMA),
     ):
         with pytest.raises(SnapshotError, match="it holds the view 'value'"):
             use()
     over = ["--store", str(store), "--reference", str(bad)]
     for arguments in (
-        ["reference", "show", str(bad)],
+        ["reference", "diff", str(good), str(bad)],
         ["audit", *over, "--ledger", str(tmp_path / "l.sqlite")],
         ["check", "existence", "Protein", "P04637", *over, "--ledger", str(tmp_path / "l.sqlite")],
         ["bench", "make", *over, "--out", str(tmp_path / "b.jsonl")],
@@ -228,7 +229,7 @@ def test_snapshot_that_is_cut_short_or_garbled_is_told(
     for name, content in cases.items():
         bad = tmp_path / "bad.duckdb"
         bad.write_bytes(content)
-        code = run(["reference", "show", str(bad)])
+        code = run(["reference", "diff", str(good), str(bad)])
         said = capsys.readouterr().err
         assert "fault in kgcheck" not in said, (name, said)
         assert code in (0, 2), name

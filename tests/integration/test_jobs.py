@@ -108,7 +108,7 @@ def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one
     run, done = run_job(read_project(folder / "kgcheck.toml"), "ids")
 
     assert run.state is WorkState.DONE
-    assert done.figures["changes"]["hgnc"] == 2
+    assert done.figures["changes"] == {"hgnc lifecycle": 1}
     with Ledger(folder / "ledger.sqlite") as ledger:
         (finding,) = ledger.findings(ledger.run(done.run or ""))
     assert {e.replacements for e in finding.verdict.evidence if e.replacements} == {("UBA1", "UBA7")}

@@ -36,6 +36,7 @@ WITH_OUTPUT = (
     "explain {finding} --ledger {ledger} --format json",
     "reference show {reference}",
     "reference show {reference} --format json",
+    "reference diff {reference} {reference2}",
     "audit --store {store} --reference {reference} --type existence --ledger {ledger2}",
     "check existence Protein P04637 --store {store} --reference {reference} --ledger {ledger2}",
     "check existence Protein P04637 --store {store} --reference {reference} --ledger {ledger2} --format json",

@@ -17,12 +17,13 @@ from kgcheck.errors import UnknownName
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe
 from kgcheck.providers.http import Http
 from kgcheck.reference import download as fetch
+from kgcheck.reference.difference import TableChange, compare_snapshots
 from kgcheck.reference.download import LOG, Fetched, fetch_references
 from kgcheck.reference.ontologies import ontology_file
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
-from tests.support.facts import SCHEMA
+from tests.support.facts import SCHEMA, Facts
 from tests.support.loopback import Loopback, Reply, Seen
 
 BODY = bytes(range(256)) * 4000
@@ -340,3 +341,80 @@ def test_the_command_line_fetches(provider: Provider, tmp_path: Path, monkeypatc
 
     failed = kgcheck("reference", "fetch", tmp_path / "in")
     assert (failed.code, "answered 404" in failed.out) == (3, True)
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path) -> tuple[Path, Path]:
+    older, newer = Facts(), Facts()
+    for facts, date, state in ((older, "2025-01-01", "current"), (newer, "2026-01-01", "merged")):
+        release = facts.release("uniprot", date, date).entities("Protein", "P10001", "P10002")
+        release.entity("P10003", "Protein", state, now=["P10001"] if state == "merged" else [])
+        release.link("HAS_STRUCTURE", "P10001", "1TUP")
+        release.value("P10001", "gene_name", "ONE")
+        facts.release("string", date, date).link("ACTS_ON", "P10001", "P10002", 0.5 if facts is older else 0.6)
+    older.release("hgnc", "x").entities("Gene", "GONE")
+    newer.release("uniprot", "more", "2026-01-01").link("HAS_STRUCTURE", "P10001", "4HHB")
+    return older.build(tmp_path / "a"), newer.build(tmp_path / "b")
+
+
+@pytest.mark.slow
+def test_what_changed_between_two_snapshots(snapshots: tuple[Path, Path]) -> None:
+    changes = compare_snapshots(*snapshots, SCHEMA)
+
+    assert [c for c in changes if c.added or c.removed or c.changed] == [
+        TableChange(
+            source="hgnc",
+            table="lifecycle",
+            before=1,
+            after=0,
+            added=0,
+            removed=1,
+            changed=0,
+            examples=("removed: GONE: current",),
+        ),
+        TableChange(
+            source="uniprot",
+            table="lifecycle",
+            before=3,
+            after=3,
+            added=0,
+            removed=0,
+            changed=1,
+            examples=("changed: P10003: current -> merged now P10001",),
+        ),
+        TableChange(
+            source="string",
+            table="link",
+            before=1,
+            after=1,
+            added=0,
+            removed=0,
+            changed=1,
+            examples=("changed: association P10001 P10002: 0.5 -> 0.6",),
+        ),
+        TableChange(
+            source="uniprot",
+            table="link",
+            before=1,
+            after=2,
+            added=1,
+            removed=0,
+            changed=0,
+            examples=("added: structure P10001 4HHB",),
+        ),
+    ]
+    assert {(c.source, c.table) for c in changes} >= {("uniprot", "value")}
+
+
+def test_a_snapshot_is_the_same_as_itself(snapshots: tuple[Path, Path]) -> None:
+    assert not any(c.added or c.removed or c.changed for c in compare_snapshots(snapshots[0], snapshots[0], SCHEMA))
+
+
+def test_the_command_line_compares(snapshots: tuple[Path, Path]) -> None:
+    table = kgcheck("reference", "diff", *snapshots)
+    rows = kgcheck("reference", "diff", *snapshots, "--format", "json")
+
+    assert table.code == rows.code == 0
+    assert "P10003: current -> merged now P10001" in table.out
+    assert len(json.loads(rows.out)) == 5
+    assert kgcheck("reference", "diff", snapshots[0], "nowhere.duckdb").refuses("there is no snapshot")

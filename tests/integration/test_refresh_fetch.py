@@ -135,7 +135,7 @@ def test_a_refresh_takes_what_changed_and_loses_nothing_where_the_provider_fails
     first = upstream.refresh()
     assert first.code == 0, first.err
     run = json.loads(first.out)
-    assert (run["severity"], run["result"]["changes"]) == ("ok", {"hgnc": 1})
+    assert (run["severity"], run["result"]["changes"]) == ("ok", {"snapshot made": 1})
     assert upstream.found(run["run"]) == {}
 
     # Nothing is newer there: nothing is sent again, and nothing audited.
