@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -226,7 +226,15 @@ class LiveReference:
                 apart += (head, tail)
             elif a and b and a != b:
                 by_pair.setdefault(pair(a, b), []).append(task)
-        releases = [*self._unmapped(ends.values(), check), *self._of_two_species(apart, check)]
+        unknown = sorted({a for both in ends.values() for a in both if self._string_ids[a] is None})
+        unmapped = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
+        # No network links proteins of two species, whose ids begin with it.
+        of_two_species = [
+            {"id": a, "attribute": STRING_ID, "value": p, "status": "current", "record": p}
+            for a in dict.fromkeys(apart)
+            if (p := self._string_ids[a])
+        ]
+        releases = [*self._of_ids(check, "covered", unmapped), *self._of_ids(check, "value", of_two_species)]
         for some in batches(by_pair):
             try:
                 network = self._string.network(sorted({p for both in some for p in both}), NETWORKS[check.source])
@@ -284,28 +292,16 @@ class LiveReference:
         of_entry = entry.organism.taxon_id if entry.organism else None
         return next((int(species) for species in filed if species.isdecimal()), of_entry)
 
-    def _of_two_species(self, apart: list[str], check: EdgeCheck) -> list[LiveRelease]:
-        """STRING's ids of proteins that no network of it can link: they begin with the species."""
-        release = self._release_if(apart)
-        if release is None:
+    def _of_ids(self, check: EdgeCheck, table: str, rows: list[dict[str, Any]]) -> list[LiveRelease]:
+        """What the answers about ids alone state; nothing where STRING does not tell its version."""
+        if not rows:
             return []
-        rows = empty_rows()
-        rows["value"] = [
-            {"id": a, "attribute": STRING_ID, "value": p, "status": "current", "record": p}
-            for a in dict.fromkeys(apart)
-            if (p := self._string_ids[a])
-        ]
-        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
-
-    def _release_if(self, some: Sequence[str]) -> str | None:
         try:
-            return self._string.version() if some else None
+            release = self._string.version()
         except SourceError:
-            return None
-
-    @property
-    def _ids_url(self) -> str:
-        return f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
+            return []
+        url = f"{self._string.service.url}/api/json/get_string_ids?identifiers={{pair}}"
+        return [LiveRelease(check.source, release, clock.now(), url, empty_rows() | {table: rows})]
 
     def _network_rows(self, network: Network, accessions: Mapping[str, list[str]], check: EdgeCheck) -> LiveRelease:
         rows = empty_rows()
@@ -329,15 +325,6 @@ class LiveReference:
         species = self._string.species_of(min(network.proteins))
         template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
         return LiveRelease(check.source, network.release, network.retrieved_at, template, rows)
-
-    def _unmapped(self, ends: Iterable[tuple[str, str]], check: EdgeCheck) -> list[LiveRelease]:
-        unknown = sorted({a for both in ends for a in both if self._string_ids[a] is None})
-        release = self._release_if(unknown)
-        if release is None:
-            return []
-        rows = empty_rows()
-        rows["covered"] = [{"topic": unmapped_topic(check.link), "id": a} for a in unknown]
-        return [LiveRelease(check.source, release, clock.now(), self._ids_url, rows)]
 
     def _note(self, source: str, task: _Task, *errors: SourceError) -> None:
         """Remember why a task could not be looked at; what may be gone later comes before what never will be."""

@@ -242,20 +242,6 @@ def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World
     assert world.calls == before
 
 
-@pytest.mark.slow
-def test_two_thousand_pairs_take_five_calls_of_string(world: World, tmp_path: Path) -> None:
-    accessions = [f"P{n:05}" for n in range(10001, 14001)]
-    world.uniprot.add(*map(entry, accessions[5:]))
-    world.string.knows(**{a: f"9606.X{a}" for a in accessions})
-    pairs = [{"head": a, "tail": b} for a, b in zip(accessions[::2], accessions[1::2], strict=True)]
-    world.string.link("9606.XP10001", "9606.XP10002", 0.8)
-    done = world.audit(_graph(4000, Protein__ACTS_ON__Protein=pairs), tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
-
-    counted = {t.reason: t.count for t in done.tallies}
-    assert counted == {Reason.CONFIRMED: 1, Reason.EDGE_UNSUPPORTED: 1999}
-    assert len(world.string.server.calls) <= 5
-
-
 def _of_species(world: World) -> None:
     """Two proteins of the mouse, and one of a strain that STRING files under another number."""
     mouse: dict[str, Any] = {"organism": {"scientificName": "Mus musculus", "taxonId": 10090}}
