@@ -396,6 +396,30 @@ class TextOptions(Spending):
     )
 
 
+class CodeOptions(Value):
+    """Options of running the code behind insights."""
+
+    only: tuple[str, ...] = Field(default=(), description="take this insight alone, by its id")
+    pairs: Path | None = Field(
+        default=None,
+        description="measure matches by JSON lines of an insight and its true scripts",
+        json_schema_extra={"dir_okay": False},
+    )
+    data: tuple[str, ...] = Field(default=(), description="a data file, as FILE, or NAME=FILE as scripts call it")
+    names: Path | None = Field(
+        default=None,
+        description="table of ids and names: ids in the data become names",
+        json_schema_extra={"dir_okay": False},
+    )
+    renames: tuple[str, ...] = Field(default=(), description="OLD=NEW: a column of the data as scripts call it")
+    run: bool = Field(default=False, description="run the workflows in the sandbox, and compare their numbers")
+    tolerance: float = Field(
+        default=0.0, ge=0, le=1, description="share of a number by which it may be off, beside how it is rounded"
+    )
+    seconds: float = Field(default=600.0, ge=1, le=86_400, description="most seconds of a script")
+    memory: Whole = Field(default=4096, ge=256, description="most memory of a script, in MiB")
+
+
 class ListeningOptions(Value):
     """Options of listening for requests."""
 

@@ -1,4 +1,4 @@
-"""``kgcheck bench insights, sign, questions, filter, grade, agree, export``: from papers and graphs to grades."""
+"""``kgcheck bench insights, sign, code, questions, filter, grade, agree, export``: from papers and graphs to grades."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,8 +9,8 @@ import click
 from kgcheck.cli.batches import DEV, bench, write_set
 from kgcheck.cli.options import FilePath, options_of, table_or_json_option, workspace_options
 from kgcheck.cli.output import note, result, show
-from kgcheck.errors import EXIT_INCOMPLETE, UsageError
-from kgcheck.options import TotalSpending, WorkerOptions
+from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
+from kgcheck.options import CodeOptions, TotalSpending, WorkerOptions
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
@@ -99,6 +99,55 @@ def bench_sign(
         raise UsageError("a signature says what, and by whom", "add --as and --by")
     write_models(file, sign(insights, insight, state, by, reason=reason, parts=parts, summary=summary))  # type: ignore[arg-type]
     note(f"{insight}: {state}")
+
+
+@bench.command("code")
+@click.argument("repository", type=FilePath(file_okay=False))
+@click.option("--insights", type=FilePath(dir_okay=False), required=True, help="File of kgcheck bench insights.")
+@click.option("--out", type=FilePath(file_okay=False), required=True, help="Folder of descriptions and workflows.")
+@options_of(CodeOptions, "code")
+@workspace_options("brain")
+@options_of(TotalSpending)
+@_DOMAIN
+@table_or_json_option()
+def bench_code(
+    workspace: "Workspace",
+    options: TotalSpending,
+    code: CodeOptions,
+    repository: Path,
+    insights: Path,
+    out: Path,
+    domain: str,
+    format_: str,
+) -> None:
+    """Describe the scripts of REPOSITORY, match them to insights, and compose a workflow for each.
+
+    With --run its steps are run, without a network, and each number of the insight is equal, differs, or was not
+    produced. A repository without a licence is not run; a workflow by a model only once it lies in --out, to be read.
+
+    Exit codes: 0 nothing differs; 1 a number differs; 2 usage or configuration; 3 a script could not be run.
+    """
+    from kgcheck.bench.insights import Domain
+    from kgcheck.llm.budget import spent_note, total_meter
+    from kgcheck.protocols.programs.reproduction import check_code
+    from kgcheck.protocols.programs.script_matches import CodeModel
+    from kgcheck.report.tables import rows_table
+
+    notes: list[str] = []
+    spent = total_meter(workspace.settings, options.total)
+    with ExitStack() as opened:
+        model = None
+        if workspace.brain == "llm":
+            from kgcheck.llm.client import ChatClient
+
+            client = opened.enter_context(ChatClient(workspace.settings, notes))
+            model = CodeModel(Domain.read(domain), client, spent, notes)
+        rows, incomplete = check_code(repository, insights, out, code, model, notes)
+    note(*notes, *spent_note(spent))
+    if rows:
+        show(format_, rows, rows_table(rows, tuple(rows[0])))
+    differs = any(row.get("state") == "differs" for row in rows)
+    click.get_current_context().exit(EXIT_FINDINGS if differs else EXIT_INCOMPLETE if incomplete else EXIT_CLEAN)
 
 
 @bench.command("questions")

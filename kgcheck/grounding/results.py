@@ -69,14 +69,14 @@ class Results:
         """Tell whether a text names a canonical result: all words of its name, as row and column, and its unit."""
         if unit != result.unit and not (not result.unit and unit == "%"):
             return False
-        return set(_name_stems(result.name)) - self._in_all_names <= set(_name_stems(text))
+        return set(name_stems(result.name)) - self._in_all_names <= set(name_stems(text))
 
     @cached_property
     def _in_all_names(self) -> frozenset[str]:
         """Stems that all names have, as the name of what holds them: they tell no result from another."""
         if len(self.all) == 1:
             return frozenset()
-        return frozenset.intersection(*(frozenset(_name_stems(result.name)) for result in self.all))
+        return frozenset.intersection(*(frozenset(name_stems(result.name)) for result in self.all))
 
     def likeness(self, words: Mapping[str, float]) -> list[float]:
         """From 0 to 1 for each result, how much of what names it stands about a number."""
@@ -156,7 +156,7 @@ def counted_thing(text: str, end: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _name_stems(text: str) -> tuple[str, ...]:
+def name_stems(text: str) -> tuple[str, ...]:
     """Stems of all words, single letters and numbers, too, without those that tell a kind alone."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return tuple(map(str, stemmer().stemWords([w for w in words if w not in empty_words() and w not in kind_words()])))

@@ -31,7 +31,7 @@ class Lexical:
         self._size = size
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> "Lexical":
+    def of(cls, texts: Iterable[str], k1: float = K1, b: float = B) -> "Lexical":
         """An index over texts, in memory."""
         import bm25s
 
@@ -40,7 +40,7 @@ class Lexical:
         size = len(tokens.ids)
         if not tokens.vocab or not any(tokens.ids):
             tokens = bm25s.tokenization.Tokenized(ids=[[0]] + [[] for _ in range(size - 1)], vocab={_NOTHING: 0})
-        engine = bm25s.BM25(k1=K1, b=B, method=METHOD)
+        engine = bm25s.BM25(k1=k1, b=b, method=METHOD)
         engine.index(tokens, show_progress=False)
         return cls(engine, size)
 
@@ -69,12 +69,12 @@ class Lexical:
         return np.asarray(self._engine.get_scores(known), dtype=np.float32)
 
 
-def relevances(text: str, others: Iterable[str]) -> list[float]:
+def relevances(text: str, others: Iterable[str], k1: float = K1, b: float = B) -> list[float]:
     """Compute the BM25 relevance of some texts to a text, as a share of what the text has itself."""
     texts = [text, *others]
     if len(texts) == 1:
         return []
-    own, *rest = Lexical.of(texts).scores(text).tolist()
+    own, *rest = Lexical.of(texts, k1, b).scores(text).tolist()
     return [min(1.0, score / own) if own else 0.0 for score in rest]
 
 

@@ -85,6 +85,16 @@ class ProgramRun(Value):
     def clean(self) -> bool:
         return self.exit == 0 and self.limit is None
 
+    @property
+    def end(self) -> str:
+        """The end of a run that is not clean, in one line."""
+        if self.limit:
+            return f"it was ended by its limit of {self.limit}"
+        if self.clean:
+            return ""
+        lines = self.stderr.strip().splitlines()
+        return lines[-1] if lines else f"it ended with {self.signal or self.exit}"
+
 
 LARGEST_RESULTS = 4 * MIB
 """Bytes of a results.json."""
@@ -391,7 +401,7 @@ def run_program(
     return ProgramRun(
         language=language,
         sha256=hashlib.sha256(text).hexdigest(),
-        inputs={name: _digest(path) for name, path in given.items()},
+        inputs={name: file_digest(path) for name, path in given.items()},
         guard=guard,
         limits=limits,
         started_at=started,
@@ -622,6 +632,7 @@ def _inputs(inputs: Mapping[str, Path]) -> dict[str, Path]:
     return found
 
 
-def _digest(path: Path) -> str:
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

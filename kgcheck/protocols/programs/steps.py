@@ -29,6 +29,7 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.design.material import DesignRules
 from kgcheck.protocols.programs.analyses import AnalysisResult, ReadyAnalysis, ready_analysis, write_result
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, read_program_results, run_program
+from kgcheck.protocols.programs.scripts import parse_python
 from kgcheck.protocols.protocol import (
     ItemKind,
     StepItem,
@@ -146,17 +147,13 @@ def problems_of(program: str, language: Language) -> tuple[str, ...]:
         return (f"SyntaxError: a program has from 1 to {LONGEST_PROGRAM:,} characters",)
     if language != "python":
         return ()
-    imported: set[str] = set()
     try:
-        for node in ast.walk(ast.parse(program)):
-            if isinstance(node, ast.Import):
-                imported |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                imported.add(node.module.split(".")[0])
-    except SyntaxError as error:
-        return (f"SyntaxError: {error.msg} in line {error.lineno or 1}",)
-    except (ValueError, RecursionError, MemoryError) as error:
-        return (f"SyntaxError: {error or 'it nests too deep'}",)
+        nodes = list(ast.walk(parse_python(program)))
+    except InputFormat as error:
+        return (error.message,)
+    imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level)
+    imported |= {module.split(".")[0] for module in modules if module}
     return tuple(f"ModuleNotFoundError: there is no module {n!r}" for n in sorted(imported) if not _is_there(n))
 
 
@@ -348,7 +345,7 @@ class StepPrograms:
         write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
         if not record.success:
             last = record.attempts[-1]
-            why = (*last.problems, *last.lacks, _last_line(last))
+            why = (*last.problems, *last.lacks, last.run.end if last.run else "")
             message = f"level {last.level}: {next(filter(None, why), '')}"
             return StepOutcome(step, "failed", folder, message, record)
 
@@ -409,15 +406,6 @@ def forget(folder: Path) -> None:
     """Take away the results of an earlier run: they would stand beside a record that is not theirs."""
     for name in (KEY, RESULTS):
         (folder / name).unlink(missing_ok=True)
-
-
-def _last_line(attempt: ProgramAttempt) -> str:
-    if attempt.run is None:
-        return ""
-    if attempt.run.limit:
-        return f"it was ended by its limit of {attempt.run.limit}"
-    lines = attempt.run.stderr.strip().splitlines()
-    return lines[-1] if lines else f"it ended with {attempt.run.signal or attempt.run.exit}"
 
 
 def analyse(

@@ -58,13 +58,14 @@ def data_set_ids(text: str) -> tuple[NamedDataSet, ...]:
 
 
 class StatisticWords(ProtocolRules):
-    """Tests, corrections, models and sizes of effects: by name, how each is written."""
+    """Tests, corrections, models and sizes of effects: by name, how each is written, and the functions that do it."""
 
     file = "statistics"
     tests: dict[str, tuple[str, ...]]
     corrections: dict[str, tuple[str, ...]]
     models: dict[str, tuple[str, ...]]
     effects: dict[str, tuple[str, ...]]
+    calls: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def spelt(self) -> tuple[re.Pattern[str], list[str]]:
