@@ -27,7 +27,7 @@ from kgcheck.report.safe_console import RowTable, cell, facts_table, lines
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
-    from kgcheck.ledger.copying import Copied, LedgerFacts
+    from kgcheck.ledger.copying import LedgerFacts
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -413,9 +413,3 @@ def ledger_table(facts: "LedgerFacts") -> RenderableType:
     return facts_table(
         (("ledger", facts.ledger), ("kept in", facts.database), ("format", str(facts.format)), ("size", size), *rows)
     )
-
-
-def copied_table(copied: "Iterable[Copied]") -> RenderableType:
-    """Result of a copy: one row a table of the ledger."""
-    rows = [(done.table, f"{done.rows:,}", f"{done.added:,}") for done in copied]
-    return RowTable(("table", "rows", "added"), rows, keys=("table",), numbers=("rows", "added"))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.score import ScoreCard
     from kgcheck.ledger.accounts import Users
-    from kgcheck.ledger.copying import Copied, LedgerFacts
+    from kgcheck.ledger.copying import LedgerFacts
     from kgcheck.ledger.decisions import CurrentDecision, Decision
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
@@ -686,8 +686,8 @@ class Workspace(Context):
 
     # The ledger itself
 
-    def copy_ledger(self, to: str | Path) -> "list[Copied]":
-        """Write into another ledger what this one has, all of it or nothing; it has nothing that is not here."""
+    def copy_ledger(self, to: str | Path) -> dict[str, int]:
+        """Write into an empty ledger what this one has, all of it or nothing, and count the rows of its tables."""
         from kgcheck.ledger.copying import copy_ledger
         from kgcheck.ledger.ledger import Ledger
 
