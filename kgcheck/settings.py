@@ -188,7 +188,6 @@ class Settings(BaseSettings):
 
     @property
     def ledger_file(self) -> Path:
-        """Path of the ledger unless one is named."""
         return self.home / "ledger.sqlite"
 
 

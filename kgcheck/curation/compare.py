@@ -112,7 +112,6 @@ class RunDiff:
             return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
     def state_of(self, fingerprint: str) -> ComparisonState | None:
-        """The state of a finding; None where neither run has it."""
         return self.states([fingerprint]).get(fingerprint)
 
     def states(self, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
@@ -120,12 +119,12 @@ class RunDiff:
         with self._opened() as (_, table):
             return table.states(self.pair, fingerprints)
 
-    def fails(self, fail_on: str, today: date | None = None) -> bool:
+    def fails(self, fail_on: str) -> bool:
         """Tell whether findings of the later run are at or over a threshold.
 
         What was rejected as it is now, or deferred to a later day, does not count, and no remark does.
         """
-        day = today or clock.today()
+        day = clock.today()
         if fail_on == "never":
             return False
         with self._opened() as (ledger, _), ledger.database.reading() as connection:
@@ -231,7 +230,6 @@ class RunDiff:
         return ComparisonState.STILL if self.before else ComparisonState.NEW
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
-        """Findings of rows, each with what was decided."""
         table, today = DecisionTable(ledger.database), clock.today()
         for some in batches(rows, _TOGETHER):
             decided = table.states(map(_named, some), today)
@@ -247,7 +245,6 @@ class RunDiff:
                 )
 
     def opened(self) -> Ledger:
-        """The ledger, open; to be closed."""
         return Ledger(self._ledger, create=False)
 
     @contextmanager

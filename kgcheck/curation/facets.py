@@ -92,7 +92,6 @@ class Facets:
 
     @property
     def marks(self) -> Counter[TallyMark]:
-        """Number of findings of the list by mark; see TallyMark."""
         found = Counter[TallyMark]()
         for kind, count in self._shown().items():
             if kind.mark:

@@ -127,7 +127,6 @@ class FindingFilter(Value):
         return self.unfold or self.cause is not None
 
     def check(self, run: Run) -> None:
-        """Refuse names that the graph of a run does not have."""
         relations = {pattern.split(" ")[1] for pattern in run.edges}
         for kind, wanted, known in (("label", self.labels, run.nodes), ("relation", self.relations, relations)):
             for name in wanted:

@@ -357,12 +357,10 @@ class Project:
 
     @property
     def pins(self) -> str | None:
-        """The file of pins: the one that the file names, or that of its folder."""
         named = self.values.audit.pins or (PINS_FILE if (self.folder / PINS_FILE).is_file() else None)
         return self.place(named) if named else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
-        """The store of a job, or the default one, with its place and profile."""
         found = self.store_entry(job)
         if found is None:
             return None
@@ -374,7 +372,6 @@ class Project:
         return _named(self.values.stores, job.store if job else None, self.values.defaults.store)
 
     def reference_of(self, job: Referring | None = None) -> ReferenceEntry | None:
-        """The reference of a job, or the default one, with its paths."""
         found = _named(self.values.references, job.reference if job else None, self.values.defaults.reference)
         if found is None:
             return None
@@ -382,12 +379,10 @@ class Project:
         return found.model_copy(update={"snapshot": self.place(found.snapshot), "files": files})
 
     def literature_of(self, job: Referring | None = None) -> str | None:
-        """The folder of the papers of a job, or of the default ones."""
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
 
     def places_of(self, job: AnyJob) -> dict[str, Any]:
-        """The reference and the papers of a job, where its kind has them."""
         if isinstance(job, LoadJob):
             return {}
         reference = self.reference_of(job)
@@ -456,7 +451,6 @@ class Project:
 
     @property
     def default_profile(self) -> str | None:
-        """The kind of graph of the default store, where the file itself names one."""
         found = self.store_entry()
         if found is None or not (found.profile or "profile" in self.values.model_fields_set):
             return None

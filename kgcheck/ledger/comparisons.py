@@ -401,7 +401,6 @@ class ComparisonTable:
         self._database = database
 
     def before(self, run: str) -> str | None:
-        """The id of the run that a run was compared with when it ended; None where there was none."""
         with self._database.reading() as connection:
             return compared_with(connection, run)
 
@@ -441,7 +440,6 @@ class ComparisonTable:
         return found
 
     def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
-        """Return those of some findings that are known to be wrong after a run."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for some in batches(fingerprints, _TOGETHER):
@@ -476,7 +474,6 @@ class ComparisonTable:
             yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
 
     def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
-        """Findings of a run by some rules."""
         query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
         query = query.where(FINDING.c.subject_id == folded) if folded else query
         query = query.where(FINDING.c.subject_id != unless) if unless else query

@@ -136,7 +136,6 @@ class DecisionTable(LedgerTable):
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
     def add(self, decisions: Iterable[Decision], *, unless_after: int | None = None) -> list[Decision]:
-        """Write decisions, all or nothing."""
         added = list[Decision]()
         with self._database.writing() as connection:
             for some in batches(decisions, _TOGETHER):

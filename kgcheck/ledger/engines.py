@@ -116,7 +116,6 @@ class SqliteFile:
         """BEGIN IMMEDIATE has it."""
 
     def prepare(self) -> None:
-        """Make the file one with a write-ahead log."""
         # Not in a transaction: SQLite would refuse. The mode is kept in the file.
         with self.engine.connect().execution_options(kgcheck_begin="") as connection, connection.begin():
             connection.exec_driver_sql(f"PRAGMA page_size = {_PAGE_BYTES}")

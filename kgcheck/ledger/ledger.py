@@ -90,7 +90,6 @@ class Ledger(Closing):
 
     @property
     def database(self) -> Database:
-        """The database, for what reads and writes further tables of it."""
         return self._database
 
     def start(self, run: Run) -> None:
@@ -106,12 +105,10 @@ class Ledger(Closing):
         return ended
 
     def link_causes(self, run: Run, same_ids: Mapping[str, Sequence[str]]) -> None:
-        """Write down which findings of a run follow from another one of it."""
         with self._database.writing() as connection:
             link_causes(connection, run.id, same_ids)
 
     def consequences(self, run: Run) -> Counter[str]:
-        """Count the consequences of findings of a run; those that have none are left out."""
         with self._database.reading() as connection:
             return consequences_of(connection, run.id)
 
@@ -186,7 +183,6 @@ class Ledger(Closing):
         self._recorded[run.id] = kept
 
     def handed(self, run: str) -> dict[str, HandedOver]:
-        """The findings of a run that went to the team, by fingerprint."""
         with self._database.reading() as connection:
             rows = connection.execute(select(HANDED).where(HANDED.c.run == run).order_by(HANDED.c.fingerprint))
             return {row.fingerprint: read_row(HandedOver, row) for row in rows}
@@ -265,7 +261,6 @@ class Ledger(Closing):
             return [run_of(row, releases[row.id]) for row in rows]
 
     def run(self, name: str) -> Run:
-        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
         runs = self.runs()
         if name == "latest" and runs:
             return next((r for r in runs if not r.is_check), runs[0])
@@ -284,7 +279,6 @@ class Ledger(Closing):
         raise UnknownName("run", "that was cut off", [], "every run is finished: start a new one without --resume")
 
     def audit_before(self, store_id: str) -> Run | None:
-        """The newest finished audit of a store."""
         return next((r for r in self.runs() if r.finished and r.store_id == store_id and r.nodes), None)
 
     def name_store(self, place: str, store_id: str) -> None:
@@ -301,7 +295,6 @@ class Ledger(Closing):
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
-        """The finding of that fingerprint (or its beginning) in the newest run that has it."""
         # A fingerprint is hexadecimal digits: no other begins so and comes after "g".
         begins = of_any_run(KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g"))
         with self._read("finding"), self._database.reading() as connection:

@@ -62,7 +62,6 @@ class ShownFindings:
         self._size = 0
 
     def add(self, finding: Finding) -> None:
-        """Count a finding, and hold it if it may be shown."""
         kind = Kind(finding.mark, finding.task.type, finding.verdict.reason)
         task = finding.task
         where = f"{task.subject.label} {task.relation or ''} {task.object.label if task.object else ''}"
@@ -75,7 +74,6 @@ class ShownFindings:
                 self._trim()
 
     def groups(self, room: int) -> list[Group]:
-        """Choose the findings to show, by check type, worst mark and frequency."""
         share = self._share(room)
         groups = []
         for kind, counts in self._counts.items():

@@ -74,7 +74,6 @@ class Tasks:
         return self._table.tasks(limit, before=before, kind=kind)
 
     def cancel(self, name: str, asking: Principal | None = None) -> WorkItem:
-        """Let a task end; what it did is kept."""
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")

@@ -53,7 +53,6 @@ class TaskKind(NamedTuple):
     """It writes to the store, which is then open for nobody else."""
 
     def checked(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters as they are written down."""
         try:
             return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
         except ValidationError as error:

@@ -93,14 +93,12 @@ class TriageQuery(NamedTuple):
         return bool(self.chosen or self.since or self.text or self.node or self.cause)
 
     def has(self, name: str) -> bool:
-        """Return whether a choice of a facet is made."""
         return any(chosen == name for chosen, _ in self.chosen)
 
     def is_chosen(self, name: str, choice: str) -> bool:
         return (name, choice) in self.chosen
 
     def toggled(self, name: str, choice: str) -> str:
-        """The address with a choice added, or taken away."""
         one = (name, choice)
         chosen = tuple(c for c in self.chosen if c != one) if one in self.chosen else (*self.chosen, one)
         return self._replace(chosen=chosen).address
@@ -109,7 +107,6 @@ class TriageQuery(NamedTuple):
         return TriageQuery(run=self.run, before=self.before).address
 
     def beginning_after(self, fingerprint: str) -> str:
-        """The address of the next page."""
         return self._replace(after=fingerprint).whole_address
 
 
