@@ -318,7 +318,6 @@ def _rows(run: str, kind: CheckType, completes: bool) -> str:
         "basis": basis_sql(
             f"CASE f.outcome {in_basis} END", "f.reason", "f.value", "p.kind", change_to, candidates, "f.observed"
         ),
-        "carried_from": "NULL",
         "severity": f"CASE f.outcome {severity} END",
         "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",
         "by_score": "-coalesce(f.best_score, 0.0)" if is_ranked else "0.0::DOUBLE",

@@ -47,7 +47,7 @@ def show_run(
         most = TABLE_LIMIT if limit is None else limit
         shown = list(_shown(workspace, run, most + 1))
         follow = {one.fingerprint: one.consequences for one in shown}
-        results().print(findings_table([one.finding for one in shown[:most] if one.finding], follow))
+        results().print(findings_table([one.finding for one in shown[:most]], follow))
         if limit is None and len(shown) > most:
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
             note(*wrong_lines(run, listed.wrong if listed else Counter()))

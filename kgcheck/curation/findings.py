@@ -387,8 +387,6 @@ def list_findings(
 class KnownFinding(ComparedFinding):
     """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
 
-    finding: Finding
-
 
 class Occurrence(Value):
     """A run that has a finding, and what it was there."""
@@ -400,7 +398,6 @@ class Occurrence(Value):
     confidence: float
     value: str | None = Field(default=None, description="what the graph said")
     change: Change | None = Field(default=None, description="what was proposed")
-    carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
 
 
 def find(ledger: Ledger, name: str, resolver: "Callable[[], NameResolver]") -> Finding:
@@ -457,7 +454,6 @@ def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence
                 confidence=finding.verdict.confidence,
                 value=finding.task.value,
                 change=finding.change,
-                carried_from=finding.carried_from,
             )
         )
     return found

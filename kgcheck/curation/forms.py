@@ -41,13 +41,10 @@ def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
     """One row a finding: what became of it, what was decided, what it is, and what is proposed."""
     rows = []
     for one in findings:
-        finding, former, decision = one.finding, one.former, one.decided.decision
-        if finding:
-            outcome, reason = finding.mark.value, finding.verdict.reason.value
-            what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
-            proposed = proposal(finding.change)
-        elif former:
-            outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
+        finding, decision = one.finding, one.decided.decision
+        outcome, reason = finding.mark.value, finding.verdict.reason.value
+        what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
+        proposed = proposal(finding.change)
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
         shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
@@ -91,7 +88,8 @@ def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict
             for one in findings:
                 yield f"{as_json(one.as_row())}\n"
         case "csv":
-            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], (_cells(one) for one in findings)))
+            cells = ((*finding_cells(one.finding), *_curated(one)) for one in findings)
+            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], cells))
         case _:
             yield as_text(findings_table(findings))
 
@@ -118,23 +116,11 @@ def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: H
 def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
     with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
         for some in batches(findings):
-            known = [one for one in some if one.finding]
-            table = findings_arrow(one.finding for one in known if one.finding)
-            curated = [_curated(one) for one in known]
+            table = findings_arrow(one.finding for one in some)
+            curated = [_curated(one) for one in some]
             for at, name in enumerate(_CURATED):
                 table = table.append_column(_SCHEMA.field(name), pa.array([row[at] for row in curated], pa.string()))
             writer.write_table(table)
-
-
-def _cells(one: ComparedFinding) -> tuple[str, ...]:
-    if one.finding:
-        return *finding_cells(one.finding), *_curated(one)
-    former = dict.fromkeys(COLUMNS, "")
-    if one.former:
-        kept = one.former
-        former |= {"type": kept.type, "outcome": kept.outcome, "reason": kept.reason, "label": kept.subject_label}
-        former |= {"relation": kept.relation or "", "value": kept.about}
-    return *(former | {"finding": one.fingerprint}).values(), *_curated(one)
 
 
 def _curated(one: ComparedFinding) -> tuple[str, ...]:

@@ -407,8 +407,11 @@ _OF_A_RUN = (COMPARED, COMPARISON, CONSEQUENCE, PLACE, KEY, UNSETTLED, FINDING, 
 """Tables of what a run found and did. Decisions are about findings of any run, and stay."""
 
 
-def needed(ledger: Ledger) -> set[str]:
-    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones."""
+def needed(ledger: Ledger, old: Collection[str] = ()) -> set[str]:
+    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones.
+
+    And those that found what runs which are not old no longer have.
+    """
     found: set[str] = set()
     newest: dict[tuple[str, str], Run] = {}
     for run in ledger.runs():
@@ -419,6 +422,7 @@ def needed(ledger: Ledger) -> set[str]:
     with ledger.database.reading() as connection:
         before = {compared_with(connection, run.id) for run in newest.values()}
         referenced = _referenced(connection)
+        referenced |= set(connection.scalars(select(COMPARED.c.found_in).where(COMPARED.c.run.not_in(old)).distinct()))
     found |= {run.id for run in newest.values()} | {name for name in before if name}
     return found | {run.compared_with for run in newest.values() if run.compared_with} | referenced
 

@@ -73,7 +73,6 @@ _FIELDS = {
         "Verified": "outcome reason confidence source release record run at",
         "listed": _FINDING,
         "finding": f"{_FINDING} evidence missing note history notes",
-        "FormerFinding": "fingerprint state type about:graph outcome reason",
         "Change": "kind to:source candidates:source because",
         "Evidence": "source release record url stance tier about weight reason retrieved_at value quote:paper score",
         "Decision": "action by:person at note:person chosen:source until",
@@ -165,15 +164,12 @@ def explained(finding: Finding, state: str | None, decision: str, history: "Sequ
 
 
 def findings_answer(run: str, listed: Iterable[ComparedFinding], after: str | None) -> dict[str, Any]:
-    """A page of findings, and of those of which the ledger keeps no more than what they were about."""
-    maker, findings, former = AnswerMaker(), list[Any](), list[Any]()
+    """A page of findings."""
+    maker, findings = AnswerMaker(), list[Any]()
     for one in listed:
-        if one.finding:
-            more = {"state": one.state, "decision_state": one.decided.state, "consequences": one.consequences or None}
-            findings.append(maker.row(one.finding.as_fields(), "listed", **more))
-        else:
-            former.append(maker.row(one.former, "FormerFinding", fingerprint=one.fingerprint, state=one.state))
-    return {"run": run, "findings": findings, "former": former, "next": after}
+        more = {"state": one.state, "decision_state": one.decided.state, "consequences": one.consequences or None}
+        findings.append(maker.row(one.finding.as_fields(), "listed", **more))
+    return {"run": run, "findings": findings, "next": after}
 
 
 def question_answer(found: "Answer", notes: Iterable[str], most: int) -> dict[str, Any]:

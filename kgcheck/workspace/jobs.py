@@ -124,7 +124,8 @@ class JobWorker:
         keep, ledger = self._job.keep, self._ledger
         old = set[str]()
         if keep != Retention():
-            old = old_runs(keep, self._runs.history(self._name), clock.now()) - needed(ledger)
+            old = old_runs(keep, self._runs.history(self._name), clock.now())
+            old -= needed(ledger, old)
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, self._settings.home)
         for run in old:

@@ -251,8 +251,6 @@ def test_what_is_no_longer_found_stands_under_its_cause(state: str, is_kept: boo
                 fingerprint=finding.fingerprint,
                 state=ComparisonState(state),
                 found_in=before.id,
-                **{"type": finding.task.type, "subject_label": "A", "outcome": "refuted", "reason": "id_obsolete"},
-                about=str(finding.task),
             )
             for finding in every
         ]

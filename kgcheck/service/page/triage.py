@@ -180,7 +180,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
         if scope == "all":
             listed = workspace.list_findings(**query.filters)
             count, names = workspace.facets(listed).total, []
-            shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN) if one.finding]
+            shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN)]
         else:
             if not names:
                 raise UsageError("no finding is selected", "tick some, or decide about all of a filter")
