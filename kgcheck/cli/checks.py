@@ -96,11 +96,10 @@ def explain(workspace: "Workspace", words: tuple[str, ...], format_: str) -> Non
     from kgcheck.curation.forms import decision_line
     from kgcheck.report.tables import explain_finding
 
-    found = workspace.finding(named)
-    decided, state = workspace.decided(found), workspace.state_of(found)
-    row = decided.model_dump(mode="json")
-    shown = found.as_row() | {"state": state, "decision_state": row["state"], "decision": row["decision"]}
-    show(format_, shown, explain_finding(found, state or "", decision_line(decided)))
+    known = workspace.known_finding(workspace.finding(named).fingerprint)
+    row, decided = known.decided.model_dump(mode="json"), decision_line(known.decided)
+    shown = known.finding.as_row() | {"state": known.state, "decision_state": row["state"], "decision": row["decision"]}
+    show(format_, shown, explain_finding(known.finding, str(known.state or ""), decided))
 
 
 def _explain_edge(workspace: "Workspace", edge: str, format_: str) -> int:

@@ -384,10 +384,6 @@ def list_findings(
     return FindingList(diff_of(ledger, before, run), wanted(**filters))
 
 
-class KnownFinding(ComparedFinding):
-    """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
-
-
 class Occurrence(Value):
     """A run that has a finding, and what it was there."""
 
@@ -414,8 +410,8 @@ def find(ledger: Ledger, name: str, resolver: "Callable[[], NameResolver]") -> F
     return max(map(ledger.finding, sorted(known)), key=lambda finding: finding.run)
 
 
-def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
-    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+def known_finding(ledger: Ledger, fingerprint: str) -> ComparedFinding:
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands now."""
     finding = ledger.finding(fingerprint)
     decisions = Decisions(ledger)
     bases = decisions.bases([finding])
@@ -423,7 +419,7 @@ def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
     decided = decisions.beside([finding])
     with ledger.database.reading() as connection:
         consequences = consequences_of(connection, finding.run, [name])
-    return KnownFinding(
+    return ComparedFinding(
         fingerprint=name,
         finding=finding,
         state=_state(ledger, name, finding.run),

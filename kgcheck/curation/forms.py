@@ -1,20 +1,17 @@
-"""Write findings with states and decisions as a table, JSON, JSON Lines, CSV or Parquet."""
+"""Write findings with states and decisions as a table, JSON, JSON Lines or CSV."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import RenderableType
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.errors import InputError, UsageError
+from kgcheck.errors import InputError
 from kgcheck.ledger.decisions import CurrentDecision, Decision
-from kgcheck.ledger.rows import batches
 from kgcheck.outputs import replacing, write_hint
-from kgcheck.report.frames import FINDINGS, findings_arrow
 from kgcheck.report.safe_console import RowTable, as_text
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
 from kgcheck.report.tables import followed_words, proposal, what_of
@@ -33,8 +30,6 @@ _CURATED = (
 )
 
 Head = Callable[[], dict[str, Any]]
-_SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURATED)])
-"""Columns of Parquet: those of a finding, and what became of it and was decided."""
 
 
 def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
@@ -96,31 +91,12 @@ def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict
 
 def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: Head = dict) -> None:
     """Write findings to a file, whole or not at all."""
-    if path.exists() and not path.is_file() and format_ == "parquet":
-        raise UsageError(f"{path} is no file", "Parquet is written to a file: --out findings.parquet")
+    is_stream = path.exists() and not path.is_file() and not path.is_dir()
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("w", encoding="utf-8") as file:
-                file.writelines(text_of(findings, format_, head))
-            return
-        with replacing(path) as partial:
-            if format_ == "parquet":
-                _write_parquet(findings, partial)
-            else:
-                with partial.open("w", encoding="utf-8") as file:
-                    file.writelines(text_of(findings, format_, head))
+        with nullcontext(path) if is_stream else replacing(path) as place, place.open("w", encoding="utf-8") as file:
+            file.writelines(text_of(findings, format_, head))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}", write_hint(error)) from error
-
-
-def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
-    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
-        for some in batches(findings):
-            table = findings_arrow(one.finding for one in some)
-            curated = [_curated(one) for one in some]
-            for at, name in enumerate(_CURATED):
-                table = table.append_column(_SCHEMA.field(name), pa.array([row[at] for row in curated], pa.string()))
-            writer.write_table(table)
 
 
 def _curated(one: ComparedFinding) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class ComparisonState(StrEnum):
 
 
 class FormerFinding(Value):
-    """What has become of a finding of a run before that is not still as it was, as the run that found it has it."""
+    """A finding of a run before that is not still as it was: its state now, and the run that has it."""
 
     fingerprint: str
     state: ComparisonState

@@ -368,13 +368,12 @@ def _of_kinds(table: FromClause, kinds: Iterable[tuple[CheckType, Outcome]]) -> 
     return severities & tuple_(table.c.severity, table.c.type).in_(found * 2)
 
 
-def of_any_run(key: ColumnElement[bool], runs: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
+def of_any_run(key: ColumnElement[bool]) -> ColumnElement[bool]:
     """A condition for rows of KEY, whatever their run.
 
     Its index begins with the run. With a join SQLite goes through all keys; so it looks for each run's.
     """
-    every = select(RUN.c.id)
-    return key & KEY.c.run.in_(every if runs is None else every.where(runs))
+    return key & KEY.c.run.in_(select(RUN.c.id))
 
 
 def of_target(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:

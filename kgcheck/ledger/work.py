@@ -233,9 +233,8 @@ class WorkTable(LedgerTable):
             raise UnknownName("task", name, (), "GET /v1/tasks lists them")
         return read_row(WorkItem, row)
 
-    def tasks(self, limit: int, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
+    def tasks(self, limit: int, *, kind: str | None = None) -> list[WorkItem]:
         query = select(WORK).where(_IS_TASK).order_by(WORK.c.number.desc()).limit(limit)
-        query = query.where(WORK.c.number < before) if before is not None else query
         return self._all(query.where(WORK.c.kind == kind) if kind is not None else query)
 
     def open(self) -> list[WorkItem]:

@@ -158,9 +158,10 @@ def finding_answer(finding: Finding, **more: Any) -> dict[str, Any]:
     return AnswerMaker().whole(finding.as_fields(), "finding", **more)
 
 
-def explained(finding: Finding, state: str | None, decision: str, history: "Sequence[Decision]") -> dict[str, Any]:
+def explained(known: ComparedFinding, history: "Sequence[Decision]") -> dict[str, Any]:
     """The same, with what became of it and what was decided; of the history, the oldest decision comes first."""
-    return finding_answer(finding, state=state, decision_state=decision, history=history[::-1])
+    stands = {"state": known.state, "decision_state": known.decided.state}
+    return finding_answer(known.finding, **stands, history=history[::-1])
 
 
 def findings_answer(run: str, listed: Iterable[ComparedFinding], after: str | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from kgcheck.reference.download import Fetched
     from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
+
+K = TypeVar("K")
 
 _SHOWN_NAME = 80
 _SHOWN_RESULT = 300
@@ -292,27 +294,24 @@ def verified_table(edge: str, found: "Verified | None") -> RenderableType:
 
 def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:
     """Tasks by outcome."""
-    counts = Counter[Outcome]()
-    for t in tallies:
-        counts[t.outcome] += t.count
-    return counts
+    return _summed((t.outcome, t.count) for t in tallies)
 
 
 def graph_states(tallies: Iterable[Tally]) -> Counter[GraphState]:
     """Decided tasks by what they mean for the graph."""
-    counts = Counter[GraphState]()
-    for t in tallies:
-        if state := t.mark.graph:
-            counts[state] += t.count
-    return counts
+    return _summed((t.mark.graph, t.count) for t in tallies if t.mark.graph)
 
 
 def marks(tallies: Iterable[Tally]) -> Counter[TallyMark]:
     """Tasks as they are counted and shown."""
-    counts = Counter[TallyMark]()
-    for t in tallies:
-        counts[t.mark] += t.count
-    return counts
+    return _summed((t.mark, t.count) for t in tallies)
+
+
+def _summed(counted: Iterable[tuple[K, int]]) -> Counter[K]:
+    sums = Counter[K]()
+    for key, count in counted:
+        sums[key] += count
+    return sums
 
 
 def marks_line(counts: Counter[TallyMark]) -> str:

@@ -69,9 +69,8 @@ class Tasks:
     def get(self, name: str) -> WorkItem:
         return self._table.task(name)
 
-    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
-        """Tasks, the newest first; `before` is the number of the last one of the page before."""
-        return self._table.tasks(limit, before=before, kind=kind)
+    def list(self, limit: int = 100, *, kind: str | None = None) -> list[WorkItem]:
+        return self._table.tasks(limit, kind=kind)
 
     def cancel(self, name: str, asking: Principal | None = None) -> WorkItem:
         by = self._table.task(name).by

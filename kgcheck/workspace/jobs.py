@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck import clock
-from kgcheck.audit.audits import options_in
+from kgcheck.audit.run import options_in
 from kgcheck.bench.batches import answer_questions, check_items, verify_claims
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.facets import counted_of, example_rows, new_findings, settled

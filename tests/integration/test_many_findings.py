@@ -83,9 +83,9 @@ def test_no_look_up_walks_over_all_findings(workspace: Workspace, plans: list[st
     name = next(workspace.list_findings().page(limit=1)).fingerprint
     plans.clear()
 
-    assert workspace.known_finding(name).finding.fingerprint == name
+    known = workspace.known_finding(name)
+    assert (known.finding.fingerprint, known.state) == (name, "still")
     assert len(workspace.occurrences(name[:10])) == 2
-    assert workspace.state_of(workspace.finding(name)) == "still"
     assert len(list(FindingPage(workspace.list_findings(), name, 5))) == 5
     rejected = list(FindingPage(workspace.list_findings(decisions=["rejected"]), None, 50))
 
