@@ -126,14 +126,6 @@ def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
         raise InputFormat(f"{path} is not what a batch left there", "name another folder with --out") from error
 
 
-def set_aside(folder: Path) -> None:
-    """Let a batch begin anew, each of its runs; its results stay beside it."""
-    for began in (folder / "batch.json", *folder.glob("run-*/batch.json")):
-        if (results := began.with_name("results.jsonl")).exists():
-            results.replace(began.with_name("results.before.jsonl"))
-        began.unlink(missing_ok=True)
-
-
 def _guarded(work: Callable[[T], Result], item: T) -> Result:
     try:
         return work(item)
