@@ -33,7 +33,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, TallyMark, Value
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left, moved_parts
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Left, moved_parts
 from kgcheck.rules import remarks
 
 if TYPE_CHECKING:
@@ -312,23 +312,18 @@ class _Beside:
 
     def state(self, finding: Finding) -> str | None:
         state = self._states.get(finding.fingerprint, self._most)
-        if self._current(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
+        if self.decided(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
             return DecisionState.REOPENED.value
         return state
 
-    def decided(self, finding: Finding) -> Decided | None:
-        current = self._current(finding)
-        if not (decision := current.decision):
-            return None
-        stands = current.state not in (DecisionState.OPEN, DecisionState.REOPENED)
-        until = str(decision.until or "")
-        return Decided(decision.action.value, decision.by, decision.at, decision.note, until, stands)
+    def decided(self, finding: Finding) -> CurrentDecision:
+        return self._decided.get(finding.fingerprint) or CurrentDecision()
 
     def follows(self, finding: Finding) -> bool:
         if finding.cause is None:
             return False
         state, of_cause = (self._states.get(name, self._most) for name in (finding.fingerprint, finding.cause))
-        current = self._current(finding)
+        current = self.decided(finding)
         return state == of_cause and (current.is_inherited or current.decision is None)
 
     def following(self, finding: Finding) -> list[Finding]:
@@ -341,9 +336,6 @@ class _Beside:
             query, _ = self._diff.absent_rows(connection)
             for one in self._diff.read(self._ledger, connection.execute(query)):
                 yield Left(one.finding, str(one.state))
-
-    def _current(self, finding: Finding) -> CurrentDecision:
-        return self._decided.get(finding.fingerprint) or CurrentDecision(state=DecisionState.OPEN)
 
     @cached_property
     def _states(self) -> dict[str, str]:

@@ -142,9 +142,9 @@ def facets_of(findings: FindingList) -> Facets:
     diff, wanted, day = findings.diff, findings.wanted, clock.today()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
+        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text)
         key = (*key, wanted.node, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
-    shared = {"text": wanted.text, "since": wanted.since, "node": wanted.node, "cause": wanted.cause}
+    shared = {"text": wanted.text, "node": wanted.node, "cause": wanted.cause}
     narrowed = FindingList(diff, FindingFilter(**shared))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime
 from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Select,
     and_,
     func,
-    literal,
     or_,
     select,
     true,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
-from kgcheck.curation.decisions import Decisions, day_of
+from kgcheck.curation.decisions import Decisions
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
@@ -100,7 +99,6 @@ class FindingFilter(Value):
     node: Annotated[str, Field(min_length=3, max_length=800, pattern=LINE)] | None = Field(
         default=None, description="about this node, by label and id, or an edge of it"
     )
-    since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
     )
@@ -174,7 +172,7 @@ def wanted(**filters: Any) -> FindingFilter:
             names = tuple(v if re.fullmatch(_RULE_NAME, v) else chosen("reason", v, list(all_reasons())) for v in names)
         found[name] = names
     try:
-        return FindingFilter(**found | {"since": day_of(found.get("since"))})
+        return FindingFilter(**found)
     except ValidationError as error:
         raise UsageError(wrong_parts(error), "change the filter, or leave it out") from None
 
@@ -326,8 +324,6 @@ class FindingList:
             label, _, name = wanted.node.partition(" ")
             ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
             conditions.append(or_(*((texts.c[end] == label) & (texts.c[id_] == name) for end, id_ in ends)))
-        if wanted.since:
-            conditions.append(self._not_before(connection, table, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
@@ -335,17 +331,6 @@ class FindingList:
             decided = state_column(table, basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
-
-    def _not_before(self, connection: Connection, table: FromClause, day: date) -> ColumnElement[bool]:
-        """Condition that no audit of the store had the finding before a day."""
-        began = (RUN.c.store_id == self.run.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
-        earlier = set(connection.scalars(select(RUN.c.id).where(began)))
-        if not earlier or (table is PLACE and self.run.id in earlier):
-            # No finding has to be looked at: of a million that takes seconds.
-            return literal(not earlier) == true()
-        key = KEY.alias("earlier")
-        same = (key.c.fingerprint == table.c.fingerprint) & key.c.run.in_(sorted(earlier))
-        return ~select(key.c.fingerprint).where(same).exists()
 
 
 class FindingPage:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.errors import InputError
-from kgcheck.ledger.decisions import CurrentDecision, Decision
+from kgcheck.ledger.decisions import Decision
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.report.safe_console import RowTable, as_text
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
@@ -43,7 +43,7 @@ def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
         shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
-        because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
+        because = "; ".join(filter(None, (one.why, one.decided.words)))
         rows.append((*shown, because))
     columns = ("finding", "state", "decision", "outcome", "reason", "what", "proposal", "why")
     return RowTable(columns, rows, keys=columns[:5])
@@ -59,18 +59,6 @@ def history_table(decisions: Iterable[Decision]) -> RenderableType:
         rows.append((when, one.by, one.action.value, chosen, until, one.fingerprint[:8], was, one.note))
     columns = ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note")
     return RowTable(columns, rows, keys=("when", "by", "decided", "until", "finding"))
-
-
-def decision_line(decided: CurrentDecision) -> str:
-    """Describe a decision in a line: action, author, date and note; empty if there is none."""
-    decision = decided.decision
-    if not decision:
-        return ""
-    until = f" until {decision.until}" if decision.until else ""
-    chosen = f" {decision.chosen!r}" if decision.chosen else ""
-    note = f": {decision.note}" if decision.note else ""
-    was = "was " if decided.state.value in ("open", "reopened") else ""
-    return f"{was}{decision.action.done}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
 
 
 def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:

@@ -115,17 +115,6 @@ def test_a_walk_over_all_findings_would_be_seen(workspace: Workspace, plans: lis
     assert over_all(plans)
 
 
-def test_a_day_is_answered_by_the_runs_where_they_can(workspace: Workspace, plans: list[str]) -> None:
-    def found(day: date) -> int:
-        return workspace.list_findings(since=day).count()
-
-    earliest = LAST.date() - timedelta(days=40)
-    assert found(earliest) == 65
-    assert found(LAST.date()) == 10
-    assert found(LAST.date() + timedelta(days=1)) == 0
-    assert not [step for step in plans if step.startswith("SCAN finding")]
-
-
 def test_what_is_counted_by_places_is_what_a_list_has(workspace: Workspace) -> None:
     counted = workspace.facets(workspace.list_findings())
 

@@ -296,7 +296,7 @@ def test_a_cause_decides_what_follows_from_it(tmp_path: Path) -> None:
             (there,) = decisions.beside([ledger.finding(finding.fingerprint)]).values()
             told = comparison_summary(ledger, run).decided(ledger.finding(finding.fingerprint))
             assert current == there
-            assert (told.action if told else None) == (current.decision.action if current.decision else None)
+            assert told.decision == current.decision
             return current.state.value, current.is_inherited
 
         decide(ledger, cause.fingerprint, "accept", by="me")
