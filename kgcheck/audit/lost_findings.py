@@ -125,10 +125,7 @@ class FormerFindings:
             return None
 
     def _outside(self, key: _Key, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Return the states of tasks outside every unit of the run.
-
-        They are gone where the graph has no such nodes or edges at all.
-        """
+        """Return the states of tasks outside every unit: gone where the graph has no such nodes or edges at all."""
         kind, of = key
         pattern = self._pattern(of.label or "", of.relation, of.object_label)
         is_gone = False
@@ -192,10 +189,7 @@ class FormerFindings:
         return self._judge(unit, select) if (unit.type, unit.target) in self._could_not_look else {}
 
     def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
-        """Return the states of edges that sources had and the graph had not.
-
-        The graph may have them now, or the sources no more.
-        """
+        """Return the states of edges that the graph lacked: it may have them now, or the sources no more."""
         pattern = unit.pattern
         assert pattern  # noqa: S101  (every unit of this type has one)
         heads, tails = (self._copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
@@ -231,10 +225,7 @@ class FormerFindings:
         return ended
 
     def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Return the states of structure tasks: no hit any more, or nothing left that the rule could hit.
-
-        Each rule was gone through as a whole.
-        """
+        """Return the states of structure tasks: no hit any more, or nothing left that the rule could hit."""
         there = self._there(tasks)
         folds = self._folds_now()
         ended: dict[str, Ended] = {}

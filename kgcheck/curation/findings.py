@@ -248,10 +248,7 @@ class FindingList:
             yield query.where(named > after) if after and not here else query
 
     def _by_reason(self, query: Select[Any], here: tuple[Any, ...] | None) -> Iterator[Select[Any]]:
-        """Split a select by reasons into parts, in the same order: those of a reason stand in a few places.
-
-        Asked of each place, nobody goes through the findings of other reasons.
-        """
+        """Split a select into parts by reason, in the same order: nobody goes through findings of other reasons."""
         reasons = sorted({str(reason) for reason in self.wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
             # Potential edges are ranked before they are told apart by their reasons.
