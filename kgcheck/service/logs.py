@@ -31,7 +31,7 @@ _GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _NOBODY, _NO_ROUTE = "-", "(none)"
 
 
-def start_logging(level: int = logging.INFO) -> None:
+def start_logging() -> None:
     """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_formatter())
@@ -39,9 +39,9 @@ def start_logging(level: int = logging.INFO) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("kgcheck").setLevel(level)
+    logging.getLogger("kgcheck").setLevel(logging.INFO)
     # It says when it starts, and where it listens; its own lines of requests hold the query.
-    logging.getLogger("uvicorn.error").setLevel(level)
+    logging.getLogger("uvicorn.error").setLevel(logging.INFO)
     logging.getLogger("uvicorn.access").disabled = True
     logging.captureWarnings(capture=True)
 
