@@ -92,7 +92,6 @@ class KgcheckError(Exception):
 
     @property
     def in_one_line(self) -> str:
-        """The message, and what to do next."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 

@@ -70,11 +70,9 @@ class Bounded(io.RawIOBase):
         self._since = 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read on; see io.RawIOBase."""
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         if self._guard:
@@ -89,11 +87,9 @@ class Bounded(io.RawIOBase):
         return len(data)
 
     def mark(self) -> None:
-        """Say that a record has ended."""
         self._since = 0
 
     def close(self) -> None:
-        """Close the file."""
         self._stream.close()
         super().close()
 
@@ -111,7 +107,6 @@ class Unpacking:
         self._out = 0
 
     def came(self, size: int) -> None:
-        """Count some bytes."""
         self._out += size
         if self._out > self._most:
             raise InputFormat(
@@ -137,11 +132,11 @@ def check_packed(path: Path) -> None:
         raise InputMissing(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
 
 
-def read_whole(path: Path, *, encoding: str = "utf-8", errors: str = "strict") -> str:
+def read_whole(path: Path, *, encoding: str = "utf-8") -> str:
     """The text of a file that is held in memory as a whole."""
     data = read_bytes(path, LARGEST_WHOLE)
     try:
-        return data.decode(encoding, errors)
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}", AS_UTF8) from error
 

@@ -32,7 +32,6 @@ class FileLock:
             raise in_use(path)
 
     def release(self) -> None:
-        """Let others in."""
         os.close(self._descriptor)
 
 

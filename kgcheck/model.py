@@ -467,7 +467,6 @@ class Finding(Value):
     verdict: Verdict
     change: Change | None = None
     names: tuple[str | None, str | None] = Field(default=(None, None), description="what the graph calls both ends")
-    carried_from: str | None = Field(default=None, description="the run that made it, where another carried it over")
     cause: str | None = Field(
         default=None, description="fingerprint of the finding of the run that it follows from; None of a root cause"
     )
@@ -482,14 +481,14 @@ class Finding(Value):
 
         Returns:
             Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, graph, reason,
-            confidence, evidence, missing, note, proposed_change, cause; carried_from only where it was. Subject and
-            object have a name where the graph has one.
+            confidence, evidence, missing, note, proposed_change, cause. Subject and object have a name where the graph
+            has one.
         """
         fields = self.as_fields()
         fields["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in self.verdict.evidence]
         change = self.change
         fields["proposed_change"] = change.model_dump(mode="json", exclude_none=True) if change else None
-        return fields | ({"carried_from": self.carried_from} if self.carried_from else {})
+        return fields
 
     def as_fields(self) -> dict[str, Any]:
         """The fields of `as_row`, in which evidence and the proposed change are values."""

@@ -131,7 +131,6 @@ class Spending(Value):
 
     @property
     def spending(self) -> "Spending":
-        """These two alone."""
         return Spending(tokens=self.tokens, money=self.money)
 
 
@@ -151,7 +150,6 @@ class TotalSpending(Value):
 
     @property
     def total(self) -> Spending:
-        """The most that a model may take for all."""
         return Spending(tokens=self.total_tokens, money=self.total_money)
 
 
@@ -239,11 +237,9 @@ class AuditScope(TeamBudget, JudgeOptions, TotalSpending):
         return AuditScope(**{name: getattr(self, name) for name in AuditScope.model_fields})
 
     def wants_label(self, name: str) -> bool:
-        """Tell whether nodes of a label are asked for."""
         return not self.relations and (not self.labels or name in self.labels)
 
     def wants_edges(self, head: str, relation: str, tail: str) -> bool:
-        """Tell whether edges of a relation between two labels are asked for."""
         if self.relations and relation not in self.relations:
             return False
         return not self.labels or head in self.labels or tail in self.labels
@@ -314,7 +310,6 @@ class BatchOptions(WorkerOptions):
 
     @property
     def published(self) -> bool:
-        """True where a batch is run as BioKGBench was."""
         return self.protocol == "biokgbench"
 
 

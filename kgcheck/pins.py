@@ -71,11 +71,9 @@ class Pin(Value):
         return self
 
     def place(self) -> tuple[str, ...]:
-        """Return the edge, the node or the value that it names."""
         return self.subject, self.predicate, self.object, self.property, self.value
 
     def why(self) -> str:
-        """Return the record, and who pinned it when."""
         made = ", ".join(filter(None, (self.by, self.date)))
         return f"{self.because} ({made})" if made else self.because
 

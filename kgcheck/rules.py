@@ -176,12 +176,10 @@ class Rule:
 
     @property
     def outcome(self) -> str:
-        """Outcome of its hits."""
         return "refuted" if self.is_fault else "insufficient"
 
     @property
     def outcome_words(self) -> str:
-        """Outcome of its hits as lists of rules have it."""
         return f"{self.outcome}, a remark" if self.is_remark else self.outcome
 
 

@@ -146,9 +146,6 @@ class Settings(BaseSettings):
         default=None,
         description="lets in whoever has it while a service has no users; made at each start unless set; never logged",
     )
-    telemetry: bool = Field(
-        default=False, description="the service sends traces by OpenTelemetry, to where its own variables say"
-    )
 
     @field_validator("start_token")
     @classmethod
@@ -194,7 +191,6 @@ class Settings(BaseSettings):
 
     @property
     def ledger_file(self) -> Path:
-        """Path of the ledger unless one is named."""
         return self.home / "ledger.sqlite"
 
 

@@ -67,7 +67,6 @@ class Namespace(NamedTuple):
         return f"{how_many(self.ids, 'id')}, e.g. {self.example}"
 
     def hit(self, detail: str) -> RuleHit:
-        """A hit of all ids of the namespace."""
         record = self.record.prefix if self.record else ""
         return RuleHit(Ref(label=self.label, id=ALL), None, None, detail, record, self.spelled)
 

@@ -170,10 +170,7 @@ def _collect(tables: WorkingTables) -> None:
 
 
 def _known(tables: WorkingTables) -> Iterator[str]:
-    """Selects of what is known of each task with evidence, all of which may be a few tasks.
-
-    Of many, nearly all have one piece of evidence, which spares them the lists that others need.
-    """
+    """Selects of what is known of each task with evidence: of most one piece, which spares them lists."""
     counted = "SELECT task, count(*) AS pieces FROM evidence SEMI JOIN found USING (task) GROUP BY task"
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_evidence AS {counted}").fetchall()
     yield _of_one(tables, "FROM found_evidence WHERE pieces = 1")
@@ -327,7 +324,6 @@ def _rows(run: str, kind: CheckType, completes: bool) -> str:
         "basis": basis_sql(
             f"CASE f.outcome {in_basis} END", "f.reason", value, "p.kind", change_to, candidates, "f.observed"
         ),
-        "carried_from": "NULL",
         "severity": f"CASE f.outcome {severity} END",
         "by_confidence": "-f.confidence" if is_ranked else "0.0::DOUBLE",
         "by_score": _RANK.get(kind, "0.0::DOUBLE"),

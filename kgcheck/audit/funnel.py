@@ -123,10 +123,7 @@ class Funnel:
     def _decide_with_following(
         self, run: Run, finding: Finding, handed: Mapping[str, HandedOver], spent: "_Spent", *, is_free: bool
     ) -> list[tuple[Finding, Finding | None, HandedOver]]:
-        """Decide a finding and, where a refutation falls, what follows from it, beside the number of findings.
-
-        They are written together: what follows is found by its cause, which stands until all of it could be looked at.
-        """
+        """Decide a finding and, where a refutation falls, what follows from it; written together."""
         one, new = self._decide(run, finding, by_rules=is_free)
         spent.add(one, is_new=not is_free)
         decided = [(finding, new, one)]

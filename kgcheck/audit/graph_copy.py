@@ -51,7 +51,6 @@ class GraphCopy:
         return identifier(name)
 
     def edges(self, pattern: Pattern) -> str:
-        """The quoted name of the table of a pattern, filled."""
         name = f"edges {pattern}"
         if name not in self._have:
             self._fill(name, with_as_text(edge_schema(pattern)), self._store.scan_edges(pattern), ("head", "tail"))
@@ -59,7 +58,6 @@ class GraphCopy:
         return identifier(name)
 
     def pairs(self, pattern: Pattern) -> str:
-        """The quoted name of the table of a pattern's pairs, filled."""
         name = f"pairs {pattern}"
         if name not in self._have:
             if self._whole:

@@ -82,11 +82,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
 
 
 def _signatures(db: duckdb.DuckDBPyConnection) -> str:
-    """A select of the signature of every task.
-
-    Of many tasks, nearly all have one observation or gap, or one of each: their kinds are few, and this spares
-    the others the lists that take most of the time.
-    """
+    """A select of the signature of every task: nearly all have one observation or gap, which spares them lists."""
     db.execute(
         """
         CREATE OR REPLACE TEMP TABLE task_pieces AS

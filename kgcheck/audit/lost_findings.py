@@ -23,7 +23,7 @@ from kgcheck.ledger.basis import basis_of, is_deciding
 from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding, Pair
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import task_of
-from kgcheck.model import CheckType, Finding, Outcome, Reason, TallyMark, Target
+from kgcheck.model import CheckType, Outcome, Reason, TallyMark, Target
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.rules import ALL, rules_named, structure_rules
@@ -102,11 +102,7 @@ class FormerFindings:
     def _of_target(self, rows: Sequence[Any], plan: Mapping[_Key, Unit]) -> Iterator[FormerFinding]:
         by_unit: dict[_Key, list[Any]] = defaultdict(list)
         for row in rows:
-            if row.fingerprint is None:
-                # The run that found it is no longer in the ledger: nothing names the task.
-                yield _kept(row)
-            else:
-                by_unit[_key(row)].append(row)
+            by_unit[_key(row)].append(row)
         for key, some in by_unit.items():
             ended: dict[str, Ended] = {}
             left = []
@@ -129,10 +125,7 @@ class FormerFindings:
             return None
 
     def _outside(self, key: _Key, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Return the states of tasks outside every unit of the run.
-
-        They are gone where the graph has no such nodes or edges at all.
-        """
+        """Return the states of tasks outside every unit: gone where the graph has no such nodes or edges at all."""
         kind, of = key
         pattern = self._pattern(of.label or "", of.relation, of.object_label)
         is_gone = False
@@ -225,10 +218,7 @@ class FormerFindings:
         return ended
 
     def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
-        """Return the states of edges that sources had and the graph had not.
-
-        The graph may have them now, or the sources no more.
-        """
+        """Return the states of edges that the graph lacked: it may have them now, or the sources no more."""
         pattern = unit.pattern
         assert pattern  # noqa: S101  (every unit of this type has one)
         heads, tails = (self._copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
@@ -264,10 +254,7 @@ class FormerFindings:
         return ended
 
     def _structure_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
-        """Return the states of structure tasks: no hit any more, or nothing left that the rule could hit.
-
-        Each rule was gone through as a whole.
-        """
+        """Return the states of structure tasks: no hit any more, or nothing left that the rule could hit."""
         there = self._there(tasks)
         folds = self._folds_now()
         ended: dict[str, Ended] = {}
@@ -349,7 +336,8 @@ class FormerFindings:
             is_weaker = now.mark.severity >= former.mark.severity
             if away := sorted(missing & decided):
                 if is_weaker:
-                    yield _of_finding(former, basis_of(former), f"could not look at {', '.join(away)}")
+                    stated = {"fingerprint": former.fingerprint, "found_in": former.run, "basis": basis_of(former)}
+                    yield FormerFinding(state=_UNCHECKED, why=f"could not look at {', '.join(away)}", **stated)
 
     def _marked(self, tables: Mapping[str, str]) -> list[Any]:
         """The former tasks: fingerprint, head, tail, and for each table whether it has them."""
@@ -394,31 +382,5 @@ def _by_mark(mark: TallyMark, reason: Reason) -> Ended:
 
 
 def _former(row: Any, state: ComparisonState, why: str, *, found_in: str | None = None) -> FormerFinding:
-    names = ("fingerprint", "type", "subject_label", "relation", "object_label", "outcome", "reason", "basis")
-    as_found = {name: getattr(row, name) for name in names}
-    return FormerFinding(**as_found, state=state, why=why, found_in=found_in or row.run, about=str(task_of(row)))
-
-
-def _of_finding(finding: Finding, basis: str, why: str) -> FormerFinding:
-    task, verdict = finding.task, finding.verdict
-    return FormerFinding(
-        fingerprint=finding.fingerprint,
-        state=_UNCHECKED,
-        why=why,
-        found_in=finding.run,
-        type=task.type,
-        subject_label=task.subject.label,
-        relation=task.relation,
-        object_label=task.object.label if task.object else None,
-        outcome=verdict.outcome,
-        reason=verdict.reason,
-        basis=basis,
-        about=str(task),
-    )
-
-
-def _kept(row: Any) -> FormerFinding:
-    names = ("type", "subject_label", "relation", "object_label", "outcome", "reason", "basis", "about", "found_in")
-    kept = {name: getattr(row, f"kept_{name}") for name in names}
-    why = "the run that found it is no longer in the ledger"
-    return FormerFinding(fingerprint=row.named, state=_UNCHECKED, why=why, **kept)
+    found_in = found_in or row.run
+    return FormerFinding(fingerprint=row.fingerprint, state=state, why=why, found_in=found_in, basis=row.basis)

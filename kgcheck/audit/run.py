@@ -1,20 +1,21 @@
 """Audit: run or resume the audit of a store, unit by unit into the ledger, with pinned releases."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
-from kgcheck import clock
+from kgcheck import __version__, clock
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.inputs import BUILT_FROM, GRAPH, SINCE, describe_inputs, explain_change
-from kgcheck.audit.papers import Papers
+from kgcheck.audit.papers import Papers, PapersOnEdge
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.worker import Worker
+from kgcheck.context import Context, noting
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -25,15 +26,16 @@ from kgcheck.graph.store import Counts, GraphStore, PlacedStore, StatingStore
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run, new_run_id
 from kgcheck.ledger.place import folder_beside
-from kgcheck.ledger.run import CHANGED, COULD_NOT_LOOK
+from kgcheck.ledger.run import BUILT_FROM, CHANGED, COULD_NOT_LOOK, GRAPH, KGCHECK, PROFILE, REFERENCE, SINCE
 from kgcheck.ledger.verified import VerifiedFiles
+from kgcheck.llm.budget import Limits, RunMeter, prices_of, spent_note, total_meter
 from kgcheck.loading.manifest import built_from, graph_dates
 from kgcheck.model import CheckType, Outcome
-from kgcheck.options import AuditOptions
+from kgcheck.options import AuditOptions, AuditScope
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
-from kgcheck.reference.snapshot import SourceRelease, damage_named, releases_of
+from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named, releases_of
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -326,3 +328,134 @@ def _resumable(run: Run) -> Iterator[None]:
         yield
     except StoreUnavailable as error:
         raise StoreUnavailable(error.message, f"{error.hint}; then go on: kgcheck audit --resume {run.id}") from error
+
+
+def describe_inputs(store: GraphStore, snapshot: Path | None, releases: Iterable[SourceRelease]) -> dict[str, str]:
+    """Name what a run is made with, for Run.made_with."""
+    return {
+        KGCHECK: __version__,
+        PROFILE: store.schema.digest,
+        GRAPH: store.state() or "",
+        REFERENCE: _digest(snapshot, releases) if snapshot else "",
+    }
+
+
+def find_earlier(ledger: Ledger, name: str, store: GraphStore) -> Run:
+    """Find the finished audit of a store that an id names, or the newest that looked into a snapshot."""
+    if (path := Path(name)).is_file():
+        digest = _digest_of(path, store.schema)
+        looked = (r for r in ledger.runs() if _is_finished(r, store) and r.made_with.get(REFERENCE) == digest)
+        if found := next(looked, None):
+            return found
+        raise UsageError(f"no finished run of {store.name} looked into {path}", "leave out --changed-since")
+    run = ledger.run(name)
+    if not _is_finished(run, store):
+        same = run.store_id == store.store_id()
+        state = "is no finished audit" if same else f"is of the store that was at {run.store}"
+        raise UsageError(f"run {run.id} {state}", "kgcheck runs lists the runs; name a finished audit of this store")
+    return run
+
+
+def explain_change(earlier: Run, inputs: Mapping[str, str]) -> str:
+    """Explain why the graph must be read anew although an earlier run is named; empty where it need not."""
+    before, now = earlier.made_with.get(GRAPH), inputs.get(GRAPH)
+    if not before or not now:
+        return f"nothing shows that it is as it was in run {earlier.id}"
+    return f"it has changed since run {earlier.id}" if before != now else ""
+
+
+def _digest_of(snapshot: Path, schema: Schema) -> str:
+    with Snapshot(snapshot, schema) as opened:
+        return _digest(snapshot, opened.releases())
+
+
+def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
+    parts = [str(snapshot.stat().st_size), *sorted(release.model_dump_json() for release in releases)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _is_finished(run: Run, store: GraphStore) -> bool:
+    return bool(run.finished and not run.is_check and run.store_id == store.store_id())
+
+
+class AuditedRun(NamedTuple):
+    """A run, what papers say of its edges where they were asked and speak, and notes."""
+
+    run: Run
+    papers: tuple[PapersOnEdge, ...]
+    notes: tuple[str, ...]
+
+
+def options_in(context: Context, scope: AuditScope) -> AuditOptions:
+    """The options of an audit of a context, as the ledger keeps them."""
+    if context.live and not context.reference and set(scope.types) == {CheckType.POTENTIAL}:
+        raise UsageError(
+            "edges that the graph lacks are listed by a snapshot: services are asked about edges that are named",
+            "name a snapshot with --reference, or ask about one edge: kgcheck check ... --live",
+        )
+    if CheckType.EVIDENCE in scope.types and not (context.literature or context.reference):
+        raise UsageError(
+            "the papers that edges cite are read in an index, and none is named",
+            "fill one with kgcheck corpus for-graph, and add --literature DIR",
+        )
+    papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
+    if context.drafted_store:
+        types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
+        if not types:
+            raise UsageError(
+                f"nothing decides {', '.join(scope.types)} in a graph of which nothing but a draft is known",
+                "leave out --type; name a snapshot that lists its ids (--reference), or write a profile that names "
+                "sources: kgcheck profile init (docs/forms.md)",
+            )
+        scope = scope.model_copy(update={"types": types, "graph_date": context.graph_date(scope.graph_date)})
+    return AuditOptions(**dict(scope.scope), live=context.live, brain=context.brain, literature=papers, pins=pins)
+
+
+def _decided(schema: Schema) -> set[CheckType]:
+    """The kinds of checks for which a schema knows a source, or needs none."""
+    if any(pattern.checks for pattern in schema.relations):
+        return set(CheckType)
+    return {CheckType.STRUCTURE, CheckType.EVIDENCE} | (
+        {CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set()
+    )
+
+
+def audit(
+    context: Context,
+    options: AuditOptions,
+    *,
+    begun: Run | None = None,
+    since: str | None = None,
+    run_id: str | None = None,
+) -> AuditedRun:
+    """Audit the graph, where unchanged from the extract of an earlier run; or go on with a run that was cut off."""
+    if context.with_retired:
+        # The next audit, which leaves it out, would call every finding about it gone.
+        raise UsageError("an audit leaves out what is retired", "audit in a workspace without with_retired")
+    graph, folder = context.graph, Path(options.literature) if options.literature else None
+    total, prices = total_meter(context.settings, options.total), prices_of(context.settings)
+    is_of_model = options.team_budget > 0 and options.brain == "llm"
+    of_papers = RunMeter(Limits(), prices, total)
+    # Prices that are lacking are told before the work, not after it.
+    of_team = RunMeter(Limits(money=options.team_money if is_of_model else None), prices, total)
+    with (
+        ExitStack() as waiting,
+        noting() as notes,
+        Ledger(context.ledger) as ledger,
+        context.open_live(wanted=options.live or options.team_budget > 0) as live,
+        context.judging_reader(notes, options, folder, Limits(), of_papers) as reader,
+    ):
+        papers = Papers(reader) if reader else None
+        brain = context.brain_maker(Limits(), notes=notes, total=of_team)
+        make_brain = waiting.enter_context(brain) if is_of_model else None
+        work = Audit(graph, context.reference, ledger, context.settings, context.progress, live, papers, make_brain)
+        earlier = find_earlier(ledger, since, graph) if since else None
+        run = work.resume(begun) if begun else work.start(options, earlier, run_id)
+        for source, failure in (live.failures if live else {}).items():
+            notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
+        for source, refusal in (live.refusals if live else {}).items():
+            notes.append(f"{source}: {refusal}: asking again is of no use")
+        if papers:
+            notes += papers.notes()
+            notes += [f"papers: {note}" for note in spent_note(of_papers)]
+    return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

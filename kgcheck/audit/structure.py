@@ -64,7 +64,6 @@ class Fault(NamedTuple):
 
     @classmethod
     def of_hit(cls, rule: Reason, hit: RuleHit) -> "Fault":
-        """The fault of a hit that a rule lists itself."""
         return cls(rule, hit.head, hit.relation, hit.tail, hit.detail, attribute=hit.part, record=hit.record)
 
     @property
@@ -106,7 +105,6 @@ class AuditedGraph:
         self.before = GraphCounts(before.nodes, before.edges) if before else self.now
 
     def pairs(self, pattern: Pattern) -> Iterable[tuple[str, str]]:
-        """The different ends of a pattern's edges, in order."""
         return self._db.execute(f"SELECT DISTINCT head, tail FROM {self.edges(pattern)} ORDER BY ALL").fetchall()
 
     def stray_edges(self) -> Iterator[RuleHit]:
@@ -116,11 +114,9 @@ class AuditedGraph:
             yield RuleHit(ends[0], edge.relation, ends[1], detail)
 
     def broken_pins(self, pin: str) -> Iterator[RuleHit]:
-        """Pins, ``must`` or ``must_not``, that the graph does not keep."""
         return broken_pins([one for one in self._pins if one.pin == pin], self._store)
 
     def select(self, statement: str) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT over its tables."""
         return self._db.execute(statement).fetchall()
 
 

@@ -118,7 +118,6 @@ class TaskSelection:
         return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}")
 
     def look(self, unit: Unit, plain: PlainEdges) -> Looked:
-        """The edges of a unit, and which of them are plainly supported."""
         pairs = self._pairs(unit)
         return Looked(pairs, *self._plain.among(pairs, plain))
 

@@ -163,7 +163,7 @@ def _pin_lines(workspace: "Workspace", run: "Run", count: int) -> list[str]:
     reasons = [rule.name for rule in structure_rules().values() if rule.source == PINS]
     if "structure" not in run.options["types"]:
         return [f"{workspace.pins}: not looked at: pins are held with --type structure"]
-    found = [one.finding for one in workspace.list_findings(run.id, reasons=reasons).page() if one.finding]
+    found = [one.finding for one in workspace.list_findings(run.id, reasons=reasons).page()]
     kept = f"{len(found):,} not kept" if found else "all kept"
     if any(run.options.get(name) for name in ("labels", "relations", "ids", "without_rules")):
         kept += ", as far as they were looked at"

@@ -93,14 +93,12 @@ def explain(workspace: "Workspace", words: tuple[str, ...], format_: str) -> Non
     is_check = named.split()[:1] in (["existence"], ["attribute"])
     if len(named.split()) > 1 and not is_check:
         click.get_current_context().exit(_explain_edge(workspace, named, format_))
-    from kgcheck.curation.forms import decision_line
     from kgcheck.report.tables import explain_finding
 
-    found = workspace.finding(named)
-    decided, state = workspace.decided(found), workspace.state_of(found)
-    row = decided.model_dump(mode="json")
-    shown = found.as_row() | {"state": state, "decision_state": row["state"], "decision": row["decision"]}
-    show(format_, shown, explain_finding(found, state or "", decision_line(decided)))
+    known = workspace.known_finding(workspace.finding(named).fingerprint)
+    row, decided = known.decided.model_dump(mode="json"), known.decided.words
+    shown = known.finding.as_row() | {"state": known.state, "decision_state": row["state"], "decision": row["decision"]}
+    show(format_, shown, explain_finding(known.finding, str(known.state or ""), decided))
 
 
 def _explain_edge(workspace: "Workspace", edge: str, format_: str) -> int:

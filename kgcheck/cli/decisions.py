@@ -26,7 +26,7 @@ _RUN = click.option("--run", default="latest", show_default=True, help="The run,
 @_RUN
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many [default: 50 of a table].")
 @click.option("--after", metavar="FINDING", help="Begin after this one: the last of the page before.")
-@format_options(("table", "json", "jsonl", "csv", "parquet"))
+@format_options(("table", "json", "jsonl", "csv"))
 @workspace_options("ledger", progress=False)
 def findings(
     workspace: "Workspace",

@@ -17,7 +17,7 @@ from kgcheck.cli.options import (
     table_or_json_option,
     workspace_options,
 )
-from kgcheck.cli.output import json_result, live_text, note, result, show, text_result
+from kgcheck.cli.output import json_result, live_text, note, result, show, show_rows, text_result
 from kgcheck.errors import EXIT_INCOMPLETE, EXIT_USAGE, ConfigurationError, UsageError
 from kgcheck.options import LoadOptions
 from kgcheck.plurals import how_many
@@ -455,18 +455,7 @@ def _selects(schema: "Schema") -> None:
 
 @click.group("ledger")
 def ledger() -> None:
-    """Show what keeps the runs, and copy it to another place."""
-
-
-@ledger.command("info")
-@workspace_options("ledger", progress=False)
-@table_or_json_option()
-def ledger_info(workspace: "Workspace", format_: str) -> None:
-    """Show what the ledger is kept in, its format, its size, and how much is in it."""
-    from kgcheck.report.tables import ledger_table
-
-    facts = workspace.ledger_facts()
-    show(format_, facts._asdict(), ledger_table(facts))
+    """Copy what keeps the runs to another place."""
 
 
 @ledger.command("copy")
@@ -476,10 +465,8 @@ def ledger_info(workspace: "Workspace", format_: str) -> None:
 def ledger_copy(workspace: "Workspace", target: str, format_: str) -> None:
     """Write into the ledger TO what FROM has, all of it or nothing.
 
-    Each is a SQLite file or postgresql://HOST/DATABASE. TO may be new or empty, or have some of the same rows, say of
-    an earlier copy; one with anything else is refused. Tokens, sessions and tasks of a service stay where they are.
+    Each is a SQLite file or postgresql://HOST/DATABASE. TO is new or empty; one with runs or decisions of its own is
+    refused. Tokens, sessions and tasks of a service stay where they are.
     """
-    from kgcheck.report.tables import copied_table
-
-    copied = workspace.copy_ledger(target)
-    show(format_, [table._asdict() for table in copied], copied_table(copied))
+    rows = [{"table": table, "rows": count} for table, count in workspace.copy_ledger(target).items()]
+    show_rows(format_, rows, ("table", "rows"))

@@ -58,11 +58,9 @@ class LateGroup(click.Group):
         self._modules = modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of use."""
         return [name for section in self._late.values() for name in section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
         module = next(name for name, commands in self._modules.items() if cmd_name in commands)

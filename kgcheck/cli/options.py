@@ -91,7 +91,6 @@ _ENDINGS = {
     ".jsonl": "jsonl",
     ".markdown": "markdown",
     ".md": "markdown",
-    ".parquet": "parquet",
     ".sarif": "sarif",
     ".xml": "junit",
 }

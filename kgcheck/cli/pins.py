@@ -82,7 +82,7 @@ def _of_finding(workspace: "Workspace", name: str) -> dict[str, str]:
     from kgcheck.audit.structure import GRAPH_SOURCE
 
     found = workspace.finding(name)
-    task, decision = found.task, workspace.decided(found).decision
+    task, decision = found.task, workspace.known_finding(found.fingerprint).decided.decision
     if task.subject.id == ALL or (task.attribute and task.object):
         raise UsageError(
             f"finding {found.fingerprint} is of many, or of a property of an edge",

@@ -3,22 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
 from kgcheck.curation import forms
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.findings import NOT_REJECTED
-from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
 from kgcheck.report.summary import summary_lines, wrong_lines
 from kgcheck.report.tables import findings_table
 from kgcheck.workspace import Workspace
-
-if TYPE_CHECKING:
-    pass
 
 TABLE_LIMIT = 50
 """Findings that a terminal shows unless more are asked for."""
@@ -45,25 +41,19 @@ def show_run(
         workspace.report(run, format_, output=out, limit=limit, **fails)
     elif format_ == "table":
         most = TABLE_LIMIT if limit is None else limit
-        shown = list(_shown(workspace, run, most + 1))
-        follow = {one.fingerprint: one.consequences for one in shown}
-        results().print(findings_table([one.finding for one in shown[:most] if one.finding], follow))
+        if run.is_check:
+            shown, follow = list(workspace.findings(run, limit=most + 1)), dict[str, int]()
+        else:
+            compared = list(workspace.list_findings(run, decisions=NOT_REJECTED).page(limit=most + 1))
+            shown = [one.finding for one in compared]
+            follow = {one.fingerprint: one.consequences for one in compared}
+        results().print(findings_table(shown[:most], follow))
         if limit is None and len(shown) > most:
             note(f"these are the first {most} findings; all: kgcheck report {run.id} --out findings.csv")
             note(*wrong_lines(run, listed.wrong if listed else Counter()))
     else:
         text_result(workspace.report(run, format_, limit=limit, **fails))
     note(*summary_lines(run, tallies, (listed.total, listed.followed) if listed else None))
-
-
-def _shown(workspace: Workspace, run: Run, most: int) -> "Iterable[ComparedFinding]":
-    """The first findings of a run that nobody rejected; the finding of a check."""
-    if not run.is_check:
-        return workspace.list_findings(run, decisions=NOT_REJECTED).page(limit=most)
-    return [
-        ComparedFinding(fingerprint=f.fingerprint, state=None, finding=f, decided=workspace.decided(f))
-        for f in workspace.findings(run, limit=most)
-    ]
 
 
 def show_listed(
@@ -76,8 +66,6 @@ def show_listed(
     """Write findings with what became of them and what was decided to stdout or a file."""
     if out is not None:
         forms.write(findings, format_, out, head)
-    elif format_ == "parquet":
-        raise UsageError("Parquet is written to a file", "--out findings.parquet")
     elif format_ == "table":
         results().print(forms.findings_table(findings))
     else:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 from sqlalchemy import ColumnElement, CompoundSelect, Connection, FromClause, Row, Select, select
-from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck import clock
 from kgcheck.choices import THRESHOLDS, chosen
@@ -20,7 +19,6 @@ from kgcheck.ledger.causes import FOUND, count_consequences
 from kgcheck.ledger.comparisons import (
     ComparisonState,
     ComparisonTable,
-    FormerFinding,
     Pair,
     Present,
     compared_with,
@@ -35,7 +33,7 @@ from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.tables import FINDING, KEY
 from kgcheck.model import Finding, TallyMark, Value
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left, moved_parts
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Left, moved_parts
 from kgcheck.rules import remarks
 
 if TYPE_CHECKING:
@@ -61,14 +59,13 @@ SHOWN_FIRST = (
 class ComparedFinding(Value):
     """A finding with what became of it.
 
-    ``finding`` is as the later run has it, or as it was last found where that did not find it; None where the ledger
-    keeps no more of it than ``former`` has.
+    ``finding`` is as the later run has it, or as it was last found where that did not find it.
     """
 
     fingerprint: str
     state: ComparisonState | None = Field(description="None where neither of the two runs has it")
-    finding: Finding | None = None
-    former: FormerFinding | None = None
+    why: str = Field(default="", description="of that state, where there is more to say")
+    finding: Finding
     decided: CurrentDecision
     consequences: int = Field(default=0, description="findings of the run that follow from it")
     basis: str = Field(default="", description="what decisions about it belong to, now")
@@ -78,13 +75,7 @@ class ComparedFinding(Value):
         """Another text when its basis or the decision that counts is another."""
         return version_of(self.basis, self.decided)
 
-    @property
-    def why(self) -> str:
-        """Reason of that state, where there is more to say."""
-        return self.former.why if self.former else ""
-
     def as_row(self) -> dict[str, Any]:
-        known = self.finding.as_row() if self.finding else self.former.model_dump() if self.former else {}
         decision = self.decided.decision
         return {
             "state": self.state,
@@ -93,7 +84,7 @@ class ComparedFinding(Value):
             "decision": decision.model_dump(mode="json", exclude={"fingerprint"}) if decision else None,
             "inherited": self.decided.is_inherited,
             "consequences": self.consequences,
-            **{name: value for name, value in known.items() if name not in ("state", "why")},
+            **self.finding.as_row(),
         }
 
 
@@ -112,7 +103,6 @@ class RunDiff:
             return Counter({ComparisonState(name): count for name, count in table.counts(self.pair).items()})
 
     def state_of(self, fingerprint: str) -> ComparisonState | None:
-        """The state of a finding; None where neither run has it."""
         return self.states([fingerprint]).get(fingerprint)
 
     def states(self, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
@@ -197,7 +187,7 @@ class RunDiff:
         query = select(*FOUND).select_from(found.rows).where(found.where).order_by(*found.order)
         query = query.add_columns(count_consequences(found.of).label("consequences"))
         named = found.of.c.fingerprint.label("named"), found.state.label("state"), found.basis.label("decided_basis")
-        return query.add_columns(*named, *_labelled(found.became)), found
+        return query.add_columns(*named, found.became.c.why), found
 
     def absent_rows(self, connection: Connection) -> tuple[Select[Any], ColumnElement[Any]]:
         """The findings of the earlier run that the later one did not find, by fingerprint."""
@@ -205,8 +195,8 @@ class RunDiff:
         lost = comparison.rows
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         named = lost.c.fingerprint.label("named"), lost.c.state, lost.c.basis.label("decided_basis")
-        rows = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
-        query = select(*FOUND, count_consequences(FINDING).label("consequences"), *named, *_labelled(lost))
+        rows = lost.join(KEY, there).join(FINDING, FINDING.c.number == KEY.c.finding)
+        query = select(*FOUND, count_consequences(FINDING).label("consequences"), *named, lost.c.why)
         query = query.select_from(rows)
         return query.where(comparison.is_own, ~lost.c.is_there).order_by(lost.c.fingerprint), lost.c.state
 
@@ -231,7 +221,6 @@ class RunDiff:
         return ComparisonState.STILL if self.before else ComparisonState.NEW
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
-        """Findings of rows, each with what was decided."""
         table, today = DecisionTable(ledger.database), clock.today()
         for some in batches(rows, _TOGETHER):
             decided = table.states(map(_named, some), today)
@@ -239,15 +228,14 @@ class RunDiff:
                 yield ComparedFinding(
                     fingerprint=row.named,
                     state=ComparisonState(row.state),
-                    finding=finding_of(row) if row.fingerprint is not None else None,
-                    former=_former(row) if row.kept_type else None,
+                    why=row.why or "",
+                    finding=finding_of(row),
                     decided=decided[row.named],
                     consequences=row.consequences,
                     basis=row.decided_basis or "",
                 )
 
     def opened(self) -> Ledger:
-        """The ledger, open; to be closed."""
         return Ledger(self._ledger, create=False)
 
     @contextmanager
@@ -290,20 +278,9 @@ def _check(earlier: Run | None, later: Run, ledger: Ledger) -> None:
         raise UsageError(f"run {earlier.id} is not before run {later.id}", "name the earlier run first")
 
 
-_KEPT = tuple(name for name in FormerFinding.model_fields if name != "fingerprint")
-
-
-def _labelled(became: NamedFromClause) -> Iterator[ColumnElement[Any]]:
-    return (became.c[name].label(f"kept_{name}") for name in _KEPT)
-
-
 def _named(row: Row[Any]) -> tuple[str, str, str]:
-    """A finding as decisions are looked up for it; of one that is not kept nobody knows the run."""
-    return row.run or "", row.named, row.decided_basis or ""
-
-
-def _former(row: Row[Any]) -> FormerFinding:
-    return FormerFinding(fingerprint=row.named, **{name: getattr(row, f"kept_{name}") for name in _KEPT})
+    """A finding as decisions are looked up for it."""
+    return row.run, row.named, row.decided_basis or ""
 
 
 def comparison_summary(ledger: Ledger, run: Run) -> ComparisonSummary:
@@ -335,23 +312,18 @@ class _Beside:
 
     def state(self, finding: Finding) -> str | None:
         state = self._states.get(finding.fingerprint, self._most)
-        if self._current(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
+        if self.decided(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value:
             return DecisionState.REOPENED.value
         return state
 
-    def decided(self, finding: Finding) -> Decided | None:
-        current = self._current(finding)
-        if not (decision := current.decision):
-            return None
-        stands = current.state not in (DecisionState.OPEN, DecisionState.REOPENED)
-        until = str(decision.until or "")
-        return Decided(decision.action.value, decision.by, decision.at, decision.note, until, stands)
+    def decided(self, finding: Finding) -> CurrentDecision:
+        return self._decided.get(finding.fingerprint) or CurrentDecision()
 
     def follows(self, finding: Finding) -> bool:
         if finding.cause is None:
             return False
         state, of_cause = (self._states.get(name, self._most) for name in (finding.fingerprint, finding.cause))
-        current = self._current(finding)
+        current = self.decided(finding)
         return state == of_cause and (current.is_inherited or current.decision is None)
 
     def following(self, finding: Finding) -> list[Finding]:
@@ -363,11 +335,7 @@ class _Beside:
         with self._ledger.database.reading() as connection:
             query, _ = self._diff.absent_rows(connection)
             for one in self._diff.read(self._ledger, connection.execute(query)):
-                if one.finding:
-                    yield Left(one.finding, str(one.state))
-
-    def _current(self, finding: Finding) -> CurrentDecision:
-        return self._decided.get(finding.fingerprint) or CurrentDecision(state=DecisionState.OPEN)
+                yield Left(one.finding, str(one.state))
 
     @cached_property
     def _states(self) -> dict[str, str]:

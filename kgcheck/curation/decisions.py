@@ -244,7 +244,7 @@ def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingLis
     if isinstance(findings, str):
         findings = [findings]
     if not isinstance(findings, Iterable):
-        findings = [one.finding for one in findings.page() if one.finding]
+        findings = [one.finding for one in findings.page()]
     known = [ledger.finding(one) if isinstance(one, str) else one for one in findings]
     return list({finding.fingerprint: finding for finding in known}.values())
 

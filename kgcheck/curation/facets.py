@@ -35,24 +35,23 @@ class FacetKind(NamedTuple):
     """The run has it; else it is one that the run did not find again."""
     state: str
     decision: str
-    outcome: str | None
-    type: str | None
-    reason: str | None
-    subject_label: str | None
+    outcome: str
+    type: str
+    reason: str
+    subject_label: str
     object_label: str | None
     relation: str | None
 
     @property
-    def mark(self) -> TallyMark | None:
-        """Meaning for the graph; None of a finding of which no more is kept."""
-        return TallyMark.of(CheckType(self.type), Outcome(self.outcome)) if self.type and self.outcome else None
+    def mark(self) -> TallyMark:
+        return TallyMark.of(CheckType(self.type), Outcome(self.outcome))
 
     def choices(self, facet: str) -> frozenset[str]:
         """Under which choices of a facet it stands."""
         if facet == "labels":
             return frozenset(filter(None, (self.subject_label, self.object_label)))
         if facet == "graph":
-            return frozenset([self.mark.graph.value] if self.mark and self.mark.graph else [])
+            return frozenset([self.mark.graph.value] if self.mark.graph else [])
         value: str | None = getattr(self, facet.removesuffix("s"))
         return frozenset([value] if value else [])
 
@@ -92,11 +91,9 @@ class Facets:
 
     @property
     def marks(self) -> Counter[TallyMark]:
-        """Number of findings of the list by mark; see TallyMark."""
         found = Counter[TallyMark]()
         for kind, count in self._shown().items():
-            if kind.mark:
-                found[kind.mark] += count
+            found[kind.mark] += count
         return found
 
     @property
@@ -104,7 +101,7 @@ class Facets:
         """Number of findings on what the graph has wrongly or lacks, by mark, place and reason."""
         found = Counter[tuple[str, str, str]]()
         for kind, count in self._shown().items():
-            if kind.mark and kind.reason and not kind.mark.severity:
+            if not kind.mark.severity:
                 place = Target(label=kind.subject_label, relation=kind.relation, object_label=kind.object_label)
                 found[kind.mark.value, f"{kind.type} {place}", kind.reason] += count
         return found
@@ -145,9 +142,9 @@ def facets_of(findings: FindingList) -> Facets:
     diff, wanted, day = findings.diff, findings.wanted, clock.today()
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text, wanted.since)
+        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text)
         key = (*key, wanted.node, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
-    shared = {"text": wanted.text, "since": wanted.since, "node": wanted.node, "cause": wanted.cause}
+    shared = {"text": wanted.text, "node": wanted.node, "cause": wanted.cause}
     narrowed = FindingList(diff, FindingFilter(**shared))
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())
@@ -355,10 +352,7 @@ def example_rows(examples: Sequence[ComparedFinding]) -> tuple[dict[str, str], .
     """Findings as messages show them."""
     rows = []
     for one in examples:
-        finding = one.finding
-        if finding is None:
-            continue
-        change = finding.change
+        finding, change = one.finding, one.finding.change
         proposal = " ".join(filter(None, (change.kind.value.replace("_", " "), change.to))) if change else ""
         decision = one.decided.decision
         is_reopened = one.decided.state is DecisionState.REOPENED

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime
 from enum import StrEnum
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -16,7 +16,6 @@ from sqlalchemy import (
     Select,
     and_,
     func,
-    literal,
     or_,
     select,
     true,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 from kgcheck import clock
 from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding, RunDiff, diff_of
-from kgcheck.curation.decisions import Decisions, day_of
+from kgcheck.curation.decisions import Decisions
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
@@ -100,7 +99,6 @@ class FindingFilter(Value):
     node: Annotated[str, Field(min_length=3, max_length=800, pattern=LINE)] | None = Field(
         default=None, description="about this node, by label and id, or an edge of it"
     )
-    since: Day | None = Field(default=None, description="first found on this day (UTC) or later")
     text: Annotated[str, Field(max_length=2_000, pattern=LINE)] | None = Field(
         default=None, description="part of an id, a name, a value or a proposed value", examples=["TP53"]
     )
@@ -127,7 +125,6 @@ class FindingFilter(Value):
         return self.unfold or self.cause is not None
 
     def check(self, run: Run) -> None:
-        """Refuse names that the graph of a run does not have."""
         relations = {pattern.split(" ")[1] for pattern in run.edges}
         for kind, wanted, known in (("label", self.labels, run.nodes), ("relation", self.relations, relations)):
             for name in wanted:
@@ -175,7 +172,7 @@ def wanted(**filters: Any) -> FindingFilter:
             names = tuple(v if re.fullmatch(_RULE_NAME, v) else chosen("reason", v, list(all_reasons())) for v in names)
         found[name] = names
     try:
-        return FindingFilter(**found | {"since": day_of(found.get("since"))})
+        return FindingFilter(**found)
     except ValidationError as error:
         raise UsageError(wrong_parts(error), "change the filter, or leave it out") from None
 
@@ -251,10 +248,7 @@ class FindingList:
             yield query.where(named > after) if after and not here else query
 
     def _by_reason(self, query: Select[Any], here: tuple[Any, ...] | None) -> Iterator[Select[Any]]:
-        """Split a select by reasons into parts, in the same order: those of a reason stand in a few places.
-
-        Asked of each place, nobody goes through the findings of other reasons.
-        """
+        """Split a select into parts by reason, in the same order: nobody goes through findings of other reasons."""
         reasons = sorted({str(reason) for reason in self.wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
             # These are ranked before they are told apart by their reasons.
@@ -327,8 +321,6 @@ class FindingList:
             label, _, name = wanted.node.partition(" ")
             ends = (("subject_label", "subject_id"), ("object_label", "object_id"))
             conditions.append(or_(*((texts.c[end] == label) & (texts.c[id_] == name) for end, id_ in ends)))
-        if wanted.since:
-            conditions.append(self._not_before(connection, table, wanted.since))
         if wanted.decisions:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
@@ -336,17 +328,6 @@ class FindingList:
             decided = state_column(table, basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
-
-    def _not_before(self, connection: Connection, table: FromClause, day: date) -> ColumnElement[bool]:
-        """Condition that no audit of the store had the finding before a day."""
-        began = (RUN.c.store_id == self.run.store_id) & (RUN.c.started < datetime.combine(day, time(), UTC))
-        earlier = set(connection.scalars(select(RUN.c.id).where(began)))
-        if not earlier or (table is PLACE and self.run.id in earlier):
-            # No finding has to be looked at: of a million that takes seconds.
-            return literal(not earlier) == true()
-        key = KEY.alias("earlier")
-        same = (key.c.fingerprint == table.c.fingerprint) & key.c.run.in_(sorted(earlier))
-        return ~select(key.c.fingerprint).where(same).exists()
 
 
 class FindingPage:
@@ -385,12 +366,6 @@ def list_findings(
     return FindingList(diff_of(ledger, before, run), wanted(**filters))
 
 
-class KnownFinding(ComparedFinding):
-    """A finding as the newest run has it that does; its state is that of the newest audit of its store."""
-
-    finding: Finding
-
-
 class Occurrence(Value):
     """A run that has a finding, and what it was there."""
 
@@ -401,7 +376,6 @@ class Occurrence(Value):
     confidence: float
     value: str | None = Field(default=None, description="what the graph said")
     change: Change | None = Field(default=None, description="what was proposed")
-    carried_from: str | None = Field(default=None, description="the run that made it, where this one carried it over")
 
 
 def find(ledger: Ledger, name: str, resolver: "Callable[[], NameResolver]") -> Finding:
@@ -418,8 +392,8 @@ def find(ledger: Ledger, name: str, resolver: "Callable[[], NameResolver]") -> F
     return max(map(ledger.finding, sorted(known)), key=lambda finding: finding.run)
 
 
-def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
-    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands."""
+def known_finding(ledger: Ledger, fingerprint: str) -> ComparedFinding:
+    """The finding of a fingerprint, or its beginning, in the newest run that has it, and where it stands now."""
     finding = ledger.finding(fingerprint)
     decisions = Decisions(ledger)
     bases = decisions.bases([finding])
@@ -427,7 +401,7 @@ def known_finding(ledger: Ledger, fingerprint: str) -> KnownFinding:
     decided = decisions.beside([finding])
     with ledger.database.reading() as connection:
         consequences = consequences_of(connection, finding.run, [name])
-    return KnownFinding(
+    return ComparedFinding(
         fingerprint=name,
         finding=finding,
         state=_state(ledger, name, finding.run),
@@ -458,7 +432,6 @@ def occurrences(ledger: Ledger, fingerprint: str, limit: int) -> list[Occurrence
                 confidence=finding.verdict.confidence,
                 value=finding.task.value,
                 change=finding.change,
-                carried_from=finding.carried_from,
             )
         )
     return found

@@ -1,20 +1,17 @@
-"""Write findings with states and decisions as a table, JSON, JSON Lines, CSV or Parquet."""
+"""Write findings with states and decisions as a table, JSON, JSON Lines or CSV."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import RenderableType
 
 from kgcheck.curation.compare import ComparedFinding
-from kgcheck.errors import InputError, UsageError
-from kgcheck.ledger.decisions import CurrentDecision, Decision
-from kgcheck.ledger.rows import batches
+from kgcheck.errors import InputError
+from kgcheck.ledger.decisions import Decision
 from kgcheck.outputs import replacing, write_hint
-from kgcheck.report.frames import FINDINGS, findings_arrow
 from kgcheck.report.safe_console import RowTable, as_text
 from kgcheck.report.sheets import COLUMNS, csv_lines, finding_cells
 from kgcheck.report.tables import followed_words, proposal, what_of
@@ -33,25 +30,20 @@ _CURATED = (
 )
 
 Head = Callable[[], dict[str, Any]]
-_SCHEMA = pa.schema([*FINDINGS, *(pa.field(name, pa.string()) for name in _CURATED)])
-"""Columns of Parquet: those of a finding, and what became of it and was decided."""
 
 
 def findings_table(findings: Iterable[ComparedFinding]) -> RenderableType:
     """One row a finding: what became of it, what was decided, what it is, and what is proposed."""
     rows = []
     for one in findings:
-        finding, former, decision = one.finding, one.former, one.decided.decision
-        if finding:
-            outcome, reason = finding.mark.value, finding.verdict.reason.value
-            what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
-            proposed = proposal(finding.change)
-        elif former:
-            outcome, reason, what, proposed = former.outcome, former.reason, f"{former.type} {former.about}", ""
+        finding, decision = one.finding, one.decided.decision
+        outcome, reason = finding.mark.value, finding.verdict.reason.value
+        what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
+        proposed = proposal(finding.change)
         if decision:
             proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
         shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
-        because = "; ".join(filter(None, (one.why, decision_line(one.decided) if decision else "")))
+        because = "; ".join(filter(None, (one.why, one.decided.words)))
         rows.append((*shown, because))
     columns = ("finding", "state", "decision", "outcome", "reason", "what", "proposal", "why")
     return RowTable(columns, rows, keys=columns[:5])
@@ -69,18 +61,6 @@ def history_table(decisions: Iterable[Decision]) -> RenderableType:
     return RowTable(columns, rows, keys=("when", "by", "decided", "until", "finding"))
 
 
-def decision_line(decided: CurrentDecision) -> str:
-    """Describe a decision in a line: action, author, date and note; empty if there is none."""
-    decision = decided.decision
-    if not decision:
-        return ""
-    until = f" until {decision.until}" if decision.until else ""
-    chosen = f" {decision.chosen!r}" if decision.chosen else ""
-    note = f": {decision.note}" if decision.note else ""
-    was = "was " if decided.state.value in ("open", "reopened") else ""
-    return f"{was}{decision.action.done}{chosen}{until} by {decision.by}, {decision.at:%Y-%m-%d %H:%M}{note}"
-
-
 def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
     """Findings as text, in pieces."""
     match format_:
@@ -91,50 +71,20 @@ def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict
             for one in findings:
                 yield f"{as_json(one.as_row())}\n"
         case "csv":
-            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], (_cells(one) for one in findings)))
+            cells = ((*finding_cells(one.finding), *_curated(one)) for one in findings)
+            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], cells))
         case _:
             yield as_text(findings_table(findings))
 
 
 def write(findings: Iterable[ComparedFinding], format_: str, path: Path, head: Head = dict) -> None:
     """Write findings to a file, whole or not at all."""
-    if path.exists() and not path.is_file() and format_ == "parquet":
-        raise UsageError(f"{path} is no file", "Parquet is written to a file: --out findings.parquet")
+    is_stream = path.exists() and not path.is_file() and not path.is_dir()
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            with path.open("w", encoding="utf-8") as file:
-                file.writelines(text_of(findings, format_, head))
-            return
-        with replacing(path) as partial:
-            if format_ == "parquet":
-                _write_parquet(findings, partial)
-            else:
-                with partial.open("w", encoding="utf-8") as file:
-                    file.writelines(text_of(findings, format_, head))
+        with nullcontext(path) if is_stream else replacing(path) as place, place.open("w", encoding="utf-8") as file:
+            file.writelines(text_of(findings, format_, head))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}", write_hint(error)) from error
-
-
-def _write_parquet(findings: Iterable[ComparedFinding], path: Path) -> None:
-    with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
-        for some in batches(findings):
-            known = [one for one in some if one.finding]
-            table = findings_arrow(one.finding for one in known if one.finding)
-            curated = [_curated(one) for one in known]
-            for at, name in enumerate(_CURATED):
-                table = table.append_column(_SCHEMA.field(name), pa.array([row[at] for row in curated], pa.string()))
-            writer.write_table(table)
-
-
-def _cells(one: ComparedFinding) -> tuple[str, ...]:
-    if one.finding:
-        return *finding_cells(one.finding), *_curated(one)
-    former = dict.fromkeys(COLUMNS, "")
-    if one.former:
-        kept = one.former
-        former |= {"type": kept.type, "outcome": kept.outcome, "reason": kept.reason, "label": kept.subject_label}
-        former |= {"relation": kept.relation or "", "value": kept.about}
-    return *(former | {"finding": one.fingerprint}).values(), *_curated(one)
 
 
 def _curated(one: ComparedFinding) -> tuple[str, ...]:

@@ -90,7 +90,6 @@ class Repoint(_Move):
 
     @property
     def moved(self) -> Triple | None:
-        """The triple as it will be; None of a node."""
         if isinstance(self.what, Ref):
             return None
         return self.what.model_copy(update={"head" if self.end == "head" else "tail": self.into})

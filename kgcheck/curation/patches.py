@@ -375,7 +375,7 @@ def _consequences(ledger: Ledger, runs: Mapping[str, Run], wanted: Sequence[Want
             continue
         for follows in list_findings(ledger, run, cause=one.finding.fingerprint).page():
             is_settled = follows.decided.state in SETTLED and not follows.decided.is_inherited
-            if follows.finding and follows.fingerprint not in named and not is_settled:
+            if follows.fingerprint not in named and not is_settled:
                 yield Wanted.with_cause(follows.finding, one.chosen)
 
 

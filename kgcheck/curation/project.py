@@ -21,7 +21,7 @@ from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
 from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import Value
-from kgcheck.options import AuditScope, ClaimOptions, GroundLimits, ItemOptions, LoadOptions, checked_by, one_of
+from kgcheck.options import AuditScope, GroundLimits, LoadOptions, checked_by, one_of
 from kgcheck.outputs import make_folder, write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
@@ -142,21 +142,16 @@ class AuditEntry(Value):
 
 
 class RetryRule(Value):
-    """Rule for retries after a failure."""
+    """Rule for retries where something was away or in use."""
 
     times: int = Field(default=0, ge=0, le=100, description="how often it is tried again")
     wait: Duration = Field(default="1m", description="before the first time; each next wait is twice as long")
-    longest: Duration = Field(default="1h", description="no wait is longer")
-    on: Literal["unavailable", "any"] = Field(
-        default="unavailable", description="only where something was away or in use, or after any failure"
-    )
 
 
 class Retention(Value):
     """Retention of the runs of a job in the ledger. Decisions, and the newest run, always stay."""
 
-    runs: int | None = Field(default=None, ge=1, description="so many of the newest")
-    age: Duration | None = Field(default=None, description="those that are no older")
+    runs: int | None = Field(default=None, ge=1, description="so many of the newest; all unless set")
 
 
 class ReportEntry(Value):
@@ -246,17 +241,6 @@ class RefreshJob(Checking):
     sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
 
 
-class BatchJob(Referring, ClaimOptions, ItemOptions):
-    """Answers questions, checks items or verifies claims, and measures how well."""
-
-    kind: Literal["batch"]
-    task: Literal["kgqa", "kgcheck", "scv"]
-    file: Place = Field(description="the questions, items or claims")
-    out: PathPattern = Field(description="folder for the results; may hold {job}, {date}, {time} and {run}")
-    literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
-    brain: Annotated[str, *one_of("brain", BRAINS)] = "rules"
-
-
 class CheckingFiles(Referring):
     """Settings of jobs that check the files of a folder."""
 
@@ -293,7 +277,8 @@ class GroundJob(CheckingFiles, GroundLimits):
     )
 
 
-Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob, Field(discriminator="kind")]
+AnyJob = LoadJob | AuditJob | RefreshJob | ProtocolsJob | GroundJob
+Job = Annotated[AnyJob, Field(discriminator="kind")]
 
 
 class JobFile(Value):
@@ -333,8 +318,6 @@ _OUTPUT = re.compile(
 
 E = TypeVar("E")
 
-AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
-
 
 class Project:
     """kgcheck.toml, read: its values, with paths that hold from any folder."""
@@ -357,12 +340,10 @@ class Project:
 
     @property
     def pins(self) -> str | None:
-        """The file of pins: the one that the file names, or that of its folder."""
         named = self.values.audit.pins or (PINS_FILE if (self.folder / PINS_FILE).is_file() else None)
         return self.place(named) if named else None
 
     def store_of(self, job: JobBase | None = None) -> StoreEntry | None:
-        """The store of a job, or the default one, with its place and profile."""
         found = self.store_entry(job)
         if found is None:
             return None
@@ -374,7 +355,6 @@ class Project:
         return _named(self.values.stores, job.store if job else None, self.values.defaults.store)
 
     def reference_of(self, job: Referring | None = None) -> ReferenceEntry | None:
-        """The reference of a job, or the default one, with its paths."""
         found = _named(self.values.references, job.reference if job else None, self.values.defaults.reference)
         if found is None:
             return None
@@ -382,17 +362,8 @@ class Project:
         return found.model_copy(update={"snapshot": self.place(found.snapshot), "files": files})
 
     def literature_of(self, job: Referring | None = None) -> str | None:
-        """The folder of the papers of a job, or of the default ones."""
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
-
-    def places_of(self, job: AnyJob) -> dict[str, Any]:
-        """The reference and the papers of a job, where its kind has them."""
-        if isinstance(job, LoadJob):
-            return {}
-        reference = self.reference_of(job)
-        shown = reference.model_dump(mode="json") if reference else None
-        return {"reference": shown, "literature": self.literature_of(job)}
 
     def following(self, name: str) -> list[str]:
         return [
@@ -456,7 +427,6 @@ class Project:
 
     @property
     def default_profile(self) -> str | None:
-        """The kind of graph of the default store, where the file itself names one."""
         found = self.store_entry()
         if found is None or not (found.profile or "profile" in self.values.model_fields_set):
             return None

@@ -1,7 +1,6 @@
 """Schedules of jobs: cron expressions in a time zone, and their next firings."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, available_timezones
@@ -24,14 +23,12 @@ _NAMED = {
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DAY = f"({'|'.join(_DAYS)}|[0-7])"
 _DAY_RANGE = re.compile(f"{_DAY}-{_DAY}")
-_ONE_DAY = timedelta(days=1)
 
 
 class Schedule:
     """The firings of a cron expression in a time zone.
 
-    Times that do not exist, as clocks go forward, come an hour later, each of them; one that comes twice, as they go
-    back, fires once, unless the hour is ``*``.
+    Where clocks go forward or back it fires as Debian's cron does: one of a fixed time of the day once.
 
     >>> schedule = Schedule("30 2 * * 1-5", "Europe/Berlin")
     >>> schedule.after(datetime(2026, 11, 20, 12, tzinfo=UTC)).isoformat()
@@ -42,7 +39,6 @@ class Schedule:
         self.text = cron
         self.zone = time_zone(zone)
         self._words = _words(cron)
-        self._every_hour = self._words.split()[1] == "*"
         if self._next(clock.now()) is None:
             raise ValueError(f"{cron!r} never comes: no day is like that")
 
@@ -52,51 +48,27 @@ class Schedule:
             raise ValueError(f"{self.text!r} never comes after {moment}")
         return found
 
-    def between(self, begin: datetime, end: datetime) -> Iterator[datetime]:
-        moment = self._next(begin)
-        while moment and moment <= end:
-            yield moment
-            moment = self._next(moment)
-
     def last(self, begin: datetime, end: datetime) -> datetime | None:
         """The last firing after `begin` until `end`, if there is one."""
-        # Looked for from the end: a schedule of every minute has half a million in a year.
-        for hours in (1, 24, 8 * 24, 32 * 24, 367 * 24):
-            start = max(begin, end - timedelta(hours=hours))
-            found = list(self.between(start, end))
-            if found or start == begin:
-                return found[-1] if found else None
-        found = list(self.between(begin, end))
-        return found[-1] if found else None
+        # Compared in UTC, and from a while later on: the clock on the wall shows an hour twice.
+        found = self._firings(end + timedelta(hours=2), reverse=True)
+        latest = next((at for at in found if at.astimezone(UTC) <= end), None)
+        return latest if latest and latest.astimezone(UTC) > begin else None
 
     def _next(self, moment: datetime) -> datetime | None:
-        # Compared in UTC: times of one zone are compared by the clock on the wall, which shows an hour twice.
-        after = moment.astimezone(UTC)
-        if self._every_hour:
-            return next(_firings(self._words, self._here(after)), None)
-        # From where the clock would stand without a change: what that left out may be still to come.
-        clock = min(self._wall(after), self._wall(after - _ONE_DAY) + _ONE_DAY)
-        left_out: datetime | None = None
-        for wall in _firings(self._words, clock):
-            at = wall.replace(tzinfo=self.zone).astimezone(UTC)
-            if at > after and self._wall(at) == wall:
-                return self._here(min(at, left_out or at))
-            if at > after:
-                left_out = left_out or at
-        return self._here(left_out) if left_out else None
+        # In the second of two equal hours cronsim begins with the first.
+        return next((at for at in self._firings(moment) if at.astimezone(UTC) > moment), None)
 
-    def _here(self, moment: datetime) -> datetime:
-        return moment.astimezone(self.zone)
+    def _firings(self, begin: datetime, *, reverse: bool = False) -> "CronSim":
+        from cronsim import CronSim
 
-    def _wall(self, moment: datetime) -> datetime:
-        """The clock on the wall, as a time without a zone."""
-        return self._here(moment).replace(tzinfo=None)
+        return CronSim(self._words, begin.astimezone(self.zone), reverse=reverse)
 
 
 def _words(cron: str) -> str:
     """The five words of an expression, checked."""
     try:
-        from cronsim import CronSimError
+        from cronsim import CronSim, CronSimError
     except ImportError as error:
         raise MissingExtra("a schedule", "jobs") from error
     words = _NAMED.get(cron.strip().lower(), cron).lower().split()
@@ -109,16 +81,10 @@ def _words(cron: str) -> str:
         )
     checked = " ".join([*words[:4], _DAY_RANGE.sub(_past_saturday, weekday)])
     try:
-        _firings(checked, clock.now())
+        CronSim(checked, clock.now())
     except CronSimError as error:
         raise ValueError(f"{cron!r} is no schedule: {error}") from None
     return checked
-
-
-def _firings(words: str, begin: datetime) -> "CronSim":
-    from cronsim import CronSim
-
-    return CronSim(words, begin)
 
 
 def _past_saturday(days: re.Match[str]) -> str:

@@ -64,7 +64,6 @@ class Bound(NamedTuple):
     is_share: bool
 
     def holds(self, count: int, total: int) -> bool:
-        """Tell whether the bound holds for a count of tasks; a share of nothing is none."""
         if self.is_share and not total:
             return False
         # Multiplied, not divided: 1 of 100 is 1 %, and not a little less.

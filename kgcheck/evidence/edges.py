@@ -164,10 +164,7 @@ def _moved_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, d
 def _find_doubtful_ends(
     tables: WorkingTables, topics: Topics, ends: Mapping[str, Label]
 ) -> list[tuple[str, bool, bool]]:
-    """Table ``doubtful_end``: ends that are no longer what they were, are malformed (bad), or that a list lacks.
-
-    Nearly all ends are none of these, so that what is to be said of them need not be asked of every edge.
-    """
+    """Table ``doubtful_end``: ends that moved, are malformed (bad), or that a list lacks; nearly all are none of it."""
 
     def doubtful(end: str, label: Label) -> str:
         return f"""
@@ -253,10 +250,7 @@ def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
 
 
 def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
-    """Evidence from links that the source states.
-
-    See kgcheck.evidence.stance for which of them count; one that rests on retracted papers is shown, and says nothing.
-    """
+    """Evidence from links that the source states; kgcheck.evidence.stance says which of them count."""
     links = _links_of_pairs(tables, check)
     if not tables.has("found_link"):
         return "FROM ends"
@@ -329,10 +323,7 @@ def _look_at_silence(
 
 
 def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, dated: str) -> str:
-    """SQL for silence that says nothing: of a release that is older than the graph and has never heard of an end.
-
-    Or has heard of it as a name of something else alone.
-    """
+    """SQL for silence of a release that is older than the graph, and has an end at most as a name of something else."""
     source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
     if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
@@ -434,10 +425,7 @@ def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
 
 
 def _links_of_pairs(tables: WorkingTables, check: EdgeCheck) -> str:
-    """A select of the links between the very ends; in both orders, where order means nothing.
-
-    Of millions of links few are of these tasks, so their places are found first, by as few columns as that takes.
-    """
+    """A select of the links between the very ends, found by few columns; in both orders, where order means nothing."""
     has_rows = tables.links_have_places
     place = "l.rowid" if has_rows else "l"
     of_check = f"l.source = {literal(check.source)} AND l.relation = {literal(check.link)}"

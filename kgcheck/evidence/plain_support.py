@@ -77,10 +77,7 @@ def _looped(db: duckdb.DuckDBPyConnection, checks: list[EdgeCheck]) -> bool:
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:
-    """Table ``qualified``: of the pairs that a source states, those of which a link says something else, too.
-
-    What is asked of every edge costs time, and of most relations no link says anything else.
-    """
+    """Table ``qualified``: of the pairs that a source states, those (few) of which a link says something else, too."""
     if not db.execute(f"SELECT 1 FROM ({others}) LIMIT 1").fetchall():
         return False
     db.execute(
@@ -120,10 +117,7 @@ def _all_of(conditions: list[str]) -> str:
 
 
 def _pairs(check: EdgeCheck, how: str, more: str = "") -> str:
-    """Pairs (head, tail) that have a link whose stance is supporting, ``=``, or another, ``<>``.
-
-    With more columns of the link, and in both orders, where order means nothing.
-    """
+    """Pairs (head, tail), with more columns, that have a link whose stance is supporting, ``=``, or another, ``<>``."""
     links = f"FROM ref.link WHERE source = {literal(check.source)} AND relation = {literal(check.link)}"
     chosen = f"{links} AND ({stance(check)}) {how} '{Stance.SUPPORTS.value}'"
     pairs = f"SELECT head_now AS head, tail_now AS tail{more} {chosen}"

@@ -163,14 +163,10 @@ LOOK_UP_TABLES = (*_OF_ONE_LOOK_UP, LOOKED_UP, EVIDENCE, GAP)
 WORKING_TABLES = (*LOOK_UP_TABLES, CHOSEN, SIGNATURE_VERDICT, JUDGED, NODE_NAME)
 
 
-def fill(
-    db: duckdb.DuckDBPyConnection, table: WorkingTable, select: str, parameters: Mapping[str, Any] | None = None
-) -> None:
+def fill(db: duckdb.DuckDBPyConnection, table: WorkingTable, select: str) -> None:
     """Make a working table anew of a select that has its columns."""
     columns = ", ".join(f"{identifier(c.name)}::{c.type} AS {identifier(c.name)}" for c in table.columns)
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE {identifier(table.name)} AS SELECT {columns} FROM ({select})", parameters
-    ).fetchall()
+    db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(table.name)} AS SELECT {columns} FROM ({select})").fetchall()
 
 
 def insert_rows(db: duckdb.DuckDBPyConnection, table: WorkingTable, rows: list[dict[str, Any]]) -> None:

@@ -147,12 +147,10 @@ class Users(LedgerTable):
         return token, entry
 
     def all(self) -> list[TokenEntry]:
-        """All tokens, also those that have ended, in the order in which they were made."""
         with self._database.reading() as connection:
             return [read_row(TokenEntry, row) for row in connection.execute(select(TOKEN).order_by(TOKEN.c.number))]
 
     def revoke(self, name: str) -> list[TokenEntry]:
-        """End a token, or all of a name, with their sessions."""
         known = [token for token in self.all() if not token.revoked]
         found = [token for token in known if token.id == name] or [token for token in known if token.name == name]
         if not found:
@@ -164,7 +162,6 @@ class Users(LedgerTable):
         return found
 
     def by_token(self, token: str) -> TokenEntry | None:
-        """Look up the entry of an active token."""
         form, at = _TOKEN.fullmatch(token), clock.now()
         row = self._first(select(TOKEN).where(TOKEN.c.id == form[1])) if form else None
         entry = read_row(TokenEntry, row) if row else None

@@ -78,14 +78,7 @@ COMPARED = Table(
     Column("state", String, nullable=False),
     Column("why", Text, nullable=False),
     Column("found_in", String, nullable=False, comment="id of the latest run that found it"),
-    Column("type", String, nullable=False),
-    Column("subject_label", String, nullable=False),
-    Column("relation", String),
-    Column("object_label", String),
-    Column("outcome", String, nullable=False, comment="as it was found"),
-    Column("reason", String, nullable=False, comment="as it was found"),
     Column("basis", String, comment="as it was found"),
-    Column("about", Text, nullable=False, comment="the task in words"),
     Column("is_there", Boolean, nullable=False, server_default=false(), comment="the run has it"),
     Index("compared_by_state", "run", "state", "fingerprint"),
 )
@@ -111,20 +104,13 @@ class ComparisonState(StrEnum):
 
 
 class FormerFinding(Value):
-    """A finding of a run before that has become something else than a finding as it was."""
+    """A finding of a run before that is not still as it was: its state now, and the run that has it."""
 
     fingerprint: str
     state: ComparisonState
     why: str = ""
     found_in: str
-    type: str
-    subject_label: str
-    relation: str | None = None
-    object_label: str | None = None
-    outcome: str
-    reason: str
     basis: str | None = None
-    about: str
 
 
 _NO_BASIS = "new"
@@ -401,7 +387,6 @@ class ComparisonTable:
         self._database = database
 
     def before(self, run: str) -> str | None:
-        """The id of the run that a run was compared with when it ended; None where there was none."""
         with self._database.reading() as connection:
             return compared_with(connection, run)
 
@@ -441,7 +426,6 @@ class ComparisonTable:
         return found
 
     def known(self, run: str, fingerprints: Sequence[str]) -> set[str]:
-        """Return those of some findings that are known to be wrong after a run."""
         found: set[str] = set()
         with self._database.reading() as connection:
             for some in batches(fingerprints, _TOGETHER):
@@ -462,21 +446,16 @@ class ComparisonTable:
 
     def unfound(self, pair: Pair) -> Iterator[Row[Any]]:
         """Findings of the earlier run that the later one did not find, those of one target together."""
-        lost, now, kept = lost_findings(pair).subquery("lost"), KEY.alias(), COMPARED.alias()
+        lost, now = lost_findings(pair).subquery("lost"), KEY.alias()
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         here = (now.c.fingerprint == lost.c.fingerprint) & (now.c.run == pair.after)
-        earlier = (kept.c.fingerprint == lost.c.fingerprint) & (kept.c.run == pair.before)
-        joined = lost.outerjoin(KEY, there).outerjoin(FINDING, FINDING.c.number == KEY.c.finding)
-        joined = joined.outerjoin(now, here).outerjoin(kept, earlier)
-        columns = [c.label(f"kept_{c.name}") for c in kept.columns]
-        named = lost.c.fingerprint.label("named"), now.c.severity.label("severity_now")
-        query = select(FINDING, *named, *columns).select_from(joined)
+        joined = lost.join(KEY, there).join(FINDING, FINDING.c.number == KEY.c.finding).outerjoin(now, here)
+        query = select(FINDING, now.c.severity.label("severity_now")).select_from(joined)
         target = FINDING.c.type, FINDING.c.subject_label, FINDING.c.relation, FINDING.c.object_label
         with self._database.reading() as connection:
             yield from connection.execute(query.order_by(*target, FINDING.c.attribute, lost.c.fingerprint))
 
     def structure_of(self, run: str, rules: Sequence[str], *, folded: str = "", unless: str = "") -> Sequence[Row[Any]]:
-        """Findings of a run by some rules."""
         query = select(FINDING).where(FINDING.c.run == run, FINDING.c.reason.in_(rules))
         query = query.where(FINDING.c.subject_id == folded) if folded else query
         query = query.where(FINDING.c.subject_id != unless) if unless else query

@@ -45,10 +45,10 @@ class Database:
             raise
 
     @contextmanager
-    def reading(self, *, run: str | None = None) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
         """A transaction that reads; what others write meanwhile is not seen. Every finding has its key and place."""
         with self._connected(self._backend.reading) as connection:
-            if is_settled(connection, run):
+            if is_settled(connection):
                 yield connection
                 return
         with self.writing():
@@ -70,9 +70,6 @@ class Database:
 
     def after_a_run(self, connection: Connection) -> None:
         self._backend.after_a_run(connection)
-
-    def about(self, connection: Connection) -> tuple[str, int]:
-        return self._backend.about(connection)
 
     def close(self) -> None:
         """Close the file, unless somebody else in this process has it open."""

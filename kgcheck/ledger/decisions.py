@@ -98,9 +98,25 @@ class CurrentDecision(Value):
     whose day has come. An inherited one is about the cause of the finding.
     """
 
-    state: DecisionState
+    state: DecisionState = DecisionState.OPEN
     decision: Decision | None = None
     is_inherited: bool = False
+
+    @property
+    def stands(self) -> bool:
+        """Validity of the decision: the finding is still what it was decided about."""
+        return self.state not in (DecisionState.OPEN, DecisionState.REOPENED)
+
+    @property
+    def words(self) -> str:
+        """The decision in a line; empty where there is none."""
+        if not (made := self.decision):
+            return ""
+        until = f" until {made.until}" if made.until else ""
+        chosen = f" {made.chosen!r}" if made.chosen else ""
+        note = f": {made.note}" if made.note else ""
+        was = "" if self.stands else "was "
+        return f"{was}{made.action.done}{chosen}{until} by {made.by}, {made.at:%Y-%m-%d %H:%M}{note}"
 
 
 class DecisionTable(LedgerTable):
@@ -136,7 +152,6 @@ class DecisionTable(LedgerTable):
             return connection.scalar(select(func.max(DECISION.c.number))) or 0
 
     def add(self, decisions: Iterable[Decision], *, unless_after: int | None = None) -> list[Decision]:
-        """Write decisions, all or nothing."""
         added = list[Decision]()
         with self._database.writing() as connection:
             for some in batches(decisions, _TOGETHER):

@@ -15,17 +15,14 @@ from threading import Lock
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, String, create_engine, event, inspect, select, text
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import URL, Connection, Engine, String, create_engine, event, inspect, select, text
 from sqlalchemy.exc import DatabaseError
-from sqlalchemy.schema import CreateTable
 
 from kgcheck.cleartext import NAMED, is_cleartext_host, refuse_cleartext
 from kgcheck.errors import InputError, LedgerError, MissingExtra
 from kgcheck.inputs import LONGEST_LINE, read_only_address
-from kgcheck.ledger.bulk_insert import settle
 from kgcheck.ledger.place import LedgerPlace, LedgerServer
-from kgcheck.ledger.tables import KEY, METADATA, PLACE, UNSETTLED, VERSION, JsonText
+from kgcheck.ledger.tables import METADATA, VERSION, JsonText
 from kgcheck.outputs import close_to_others, make_folder, make_private_file
 
 _open: dict[Hashable, list[Engine]] = {}
@@ -116,7 +113,6 @@ class SqliteFile:
         """BEGIN IMMEDIATE has it."""
 
     def prepare(self) -> None:
-        """Make the file one with a write-ahead log."""
         # Not in a transaction: SQLite would refuse. The mode is kept in the file.
         with self.engine.connect().execution_options(kgcheck_begin="") as connection, connection.begin():
             connection.exec_driver_sql(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -138,10 +134,6 @@ class SqliteFile:
 
     def after_a_run(self, connection: Connection) -> None:
         """SQLite goes by the keys alone."""
-
-    def about(self, connection: Connection) -> tuple[str, int]:
-        pages, size = (_number(connection, f"PRAGMA {name}") for name in ("page_count", "page_size"))
-        return f"SQLite {sqlite3.sqlite_version}", pages * size
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         where, message = self.name, str(error.orig)
@@ -217,25 +209,8 @@ def _engine(address: URL) -> Engine:
     engine = create_engine(address, pool_size=_KEPT, max_overflow=-1, pool_use_lifo=True)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "checkin", _spare)
-    if address.query:
-        event.listen(engine, "connect", _settle_aside)
     event.listen(engine, "begin", _begin)
     return engine
-
-
-def _settle_aside(connection: Any, _record: Any) -> None:
-    """Give keys and places, beside a read-only file, to its findings that lack them, while it is open."""
-    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    if UNSETTLED.name not in names or not connection.execute(f"SELECT 1 FROM {UNSETTLED.name}").fetchall():
-        return
-    # A temporary table is found before one of the same name in the file.
-    for table in (KEY, PLACE, UNSETTLED):
-        made = str(CreateTable(table, include_foreign_key_constraints=[]).compile(dialect=sqlite.dialect()))
-        connection.execute(made.replace("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))
-        order = ", ".join(column.name for column in table.primary_key.columns)
-        connection.execute(f"INSERT INTO temp.{table.name} SELECT * FROM main.{table.name} ORDER BY {order}")
-    with create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool).connect() as opened:
-        settle(opened)
 
 
 def _begin(connection: Connection) -> None:
@@ -316,9 +291,6 @@ class PostgresDatabase:
             if len(written) == 1 and written[0].isdecimal():
                 return int(written[0])
             raise LedgerError(f"{self.name} does not say of which format its ledger is", ANOTHER)
-        if {"run", "run_release", "piece", "finding", "tally"} <= there:
-            # The first format of a ledger on PostgreSQL, which was not written down.
-            return 2
         if taken := there & set(METADATA.tables):
             raise LedgerError(
                 f"{self.name} holds tables of another program: {', '.join(sorted(taken))}",
@@ -338,15 +310,6 @@ class PostgresDatabase:
     def after_a_run(self, connection: Connection) -> None:
         """Let the server look at what was added: by what it knew before, it takes tables of millions for small ones."""
         connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared")
-
-    def about(self, connection: Connection) -> tuple[str, int]:
-        sizes = text(
-            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
-            "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
-        )
-        size = connection.execute(sizes, {"names": list(METADATA.tables)}).scalar_one()
-        version = connection.exec_driver_sql("SHOW server_version").scalar_one()
-        return f"PostgreSQL {version}", int(size)
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         stated = str(error.orig).strip().partition("\n")[0]

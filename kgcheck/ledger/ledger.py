@@ -90,7 +90,6 @@ class Ledger(Closing):
 
     @property
     def database(self) -> Database:
-        """The database, for what reads and writes further tables of it."""
         return self._database
 
     def start(self, run: Run) -> None:
@@ -106,12 +105,10 @@ class Ledger(Closing):
         return ended
 
     def link_causes(self, run: Run, same_ids: Mapping[str, Sequence[str]]) -> None:
-        """Write down which findings of a run follow from another one of it."""
         with self._database.writing() as connection:
             link_causes(connection, run.id, same_ids)
 
     def consequences(self, run: Run) -> Counter[str]:
-        """Count the consequences of findings of a run; those that have none are left out."""
         with self._database.reading() as connection:
             return consequences_of(connection, run.id)
 
@@ -186,7 +183,6 @@ class Ledger(Closing):
         self._recorded[run.id] = kept
 
     def handed(self, run: str) -> dict[str, HandedOver]:
-        """The findings of a run that went to the team, by fingerprint."""
         with self._database.reading() as connection:
             rows = connection.execute(select(HANDED).where(HANDED.c.run == run).order_by(HANDED.c.fingerprint))
             return {row.fingerprint: read_row(HandedOver, row) for row in rows}
@@ -265,7 +261,6 @@ class Ledger(Closing):
             return [run_of(row, releases[row.id]) for row in rows]
 
     def run(self, name: str) -> Run:
-        """A run by its id, the beginning of its id, or ``latest``: the latest audit, where there is one."""
         runs = self.runs()
         if name == "latest" and runs:
             return next((r for r in runs if not r.is_check), runs[0])
@@ -284,7 +279,6 @@ class Ledger(Closing):
         raise UnknownName("run", "that was cut off", [], "every run is finished: start a new one without --resume")
 
     def audit_before(self, store_id: str) -> Run | None:
-        """The newest finished audit of a store."""
         return next((r for r in self.runs() if r.finished and r.store_id == store_id and r.nodes), None)
 
     def name_store(self, place: str, store_id: str) -> None:
@@ -301,7 +295,6 @@ class Ledger(Closing):
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
-        """The finding of that fingerprint (or its beginning) in the newest run that has it."""
         # A fingerprint is hexadecimal digits: no other begins so and comes after "g".
         begins = of_any_run(KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g"))
         with self._read("finding"), self._database.reading() as connection:
@@ -375,13 +368,12 @@ def _of_kinds(table: FromClause, kinds: Iterable[tuple[CheckType, Outcome]]) -> 
     return severities & tuple_(table.c.severity, table.c.type).in_(found * 2)
 
 
-def of_any_run(key: ColumnElement[bool], runs: ColumnElement[bool] | None = None) -> ColumnElement[bool]:
+def of_any_run(key: ColumnElement[bool]) -> ColumnElement[bool]:
     """A condition for rows of KEY, whatever their run.
 
     Its index begins with the run. With a join SQLite goes through all keys; so it looks for each run's.
     """
-    every = select(RUN.c.id)
-    return key & KEY.c.run.in_(every if runs is None else every.where(runs))
+    return key & KEY.c.run.in_(select(RUN.c.id))
 
 
 def of_target(table: Table, kind: CheckType, target: Target, *, label: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -414,8 +406,11 @@ _OF_A_RUN = (COMPARED, COMPARISON, CONSEQUENCE, PLACE, KEY, UNSETTLED, FINDING, 
 """Tables of what a run found and did. Decisions are about findings of any run, and stay."""
 
 
-def needed(ledger: Ledger) -> set[str]:
-    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones."""
+def needed(ledger: Ledger, old: Collection[str] = ()) -> set[str]:
+    """Runs that later ones need: the newest of each store and options, its base of comparison, and unfinished ones.
+
+    And those that found what runs which are not old no longer have.
+    """
     found: set[str] = set()
     newest: dict[tuple[str, str], Run] = {}
     for run in ledger.runs():
@@ -426,6 +421,7 @@ def needed(ledger: Ledger) -> set[str]:
     with ledger.database.reading() as connection:
         before = {compared_with(connection, run.id) for run in newest.values()}
         referenced = _referenced(connection)
+        referenced |= set(connection.scalars(select(COMPARED.c.found_in).where(COMPARED.c.run.not_in(old)).distinct()))
     found |= {run.id for run in newest.values()} | {name for name in before if name}
     return found | {run.compared_with for run in newest.values() if run.compared_with} | referenced
 

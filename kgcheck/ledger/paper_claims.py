@@ -147,7 +147,6 @@ class ClaimTable(LedgerTable):
                     connection.execute(insert(table), part)
 
     def pairs(self, reader: str, keys: Collection[str]) -> dict[tuple[str, str], ClaimPair]:
-        """The pairs that a reader judged, of claims by their keys."""
         with self._database.reading() as connection:
             return _pairs(connection, reader, keys)
 

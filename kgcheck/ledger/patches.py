@@ -124,7 +124,6 @@ class PatchTable(LedgerTable):
             return found[0], [read_row(OperationEntry, row) for row in connection.execute(ordered)]
 
     def folder(self, name: str) -> Path:
-        """The folder of a patch by its id, or the beginning of it, where it is still there."""
         patch, _ = self.one(name)
         if not (folder := Path(patch.folder)).is_dir():
             raise InputMissing(f"the files of the patch {patch.id} are not there any more", "make it again")

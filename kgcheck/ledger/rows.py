@@ -91,7 +91,6 @@ def finding_columns(finding: Finding) -> dict[str, Any]:
         "change_to": change.to if change else None,
         "change_because": change.because if change else None,
         "change_candidates": change.candidates if change else (),
-        "carried_from": finding.carried_from,
     }
 
 
@@ -117,8 +116,6 @@ def finding_of(row: _Row) -> Finding:
         verdict=verdict,
         change=change,
         names=(row.subject_name, row.object_name),
-        # Rows of earlier formats have none.
-        carried_from=getattr(row, "carried_from", None),
         cause=getattr(row, "cause", None),
     )
 

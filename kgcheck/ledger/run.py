@@ -15,6 +15,12 @@ LAST = "#last"
 CHANGED = "changed"
 """Key of `Run.made_with` where others changed the graph while it was audited."""
 
+SINCE, KGCHECK, PROFILE, GRAPH, REFERENCE = "since", "kgcheck", "profile", "graph", "reference"
+"""Keys of `Run.made_with`: the earlier run whose graph was read again, and what names the inputs."""
+
+BUILT_FROM = "built_from"
+"""Key of `Run.made_with` where the graph was built from files of the reference: their sources."""
+
 
 class PinnedRelease(Value):
     """A release of a reference source in the snapshot of a run.
@@ -78,9 +84,7 @@ class Run(Value):
     team: dict[str, int] = Field(default_factory=dict, description="findings handed to the team, by what came of them")
     compared_with: str | None = Field(default=None, description="the audit before, whose counts this one compares")
     live: dict[str, tuple[str, ...]] = Field(default={}, description="releases that services named, by service")
-    made_with: dict[str, str] = Field(
-        default={}, description="names its inputs for later runs; see kgcheck.audit.inputs"
-    )
+    made_with: dict[str, str] = Field(default={}, description="names its inputs for later runs; see kgcheck.audit.run")
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""Ledger tables of runs and findings (format 10), and the column types of all tables.
+"""Ledger tables of runs and findings (format 11), and the column types of all tables.
 
 All types and statements are such as SQLite and PostgreSQL take alike. Times are in UTC. A NULL is an absent value, and
 a JSON text is never NULL.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V", bound=Value)
 
-FORMAT = 10
+FORMAT = 11
 """Also the name of the revision in kgcheck.ledger.migrations that leads to it."""
 
 RELEASED = 3
@@ -216,7 +216,6 @@ FINDING = Table(
     Column("change_because", Text),
     _json("change_candidates", tuple[str, ...]),
     Column("basis", String, comment="see kgcheck.ledger.basis; NULL in what was written before there was one"),
-    Column("carried_from", String, comment="id of the run that made it; NULL where that is the run itself"),
     Column("severity", Integer, nullable=False, comment="0 wrong, 1 insufficient, 2 unavailable, 3 right"),
     Column("by_confidence", Float, nullable=False, comment="ranks potential edges: minus their confidence; else 0"),
     Column(

@@ -78,7 +78,6 @@ class VerifiedFiles:
 
     @classmethod
     def of(cls, ledger: Ledger, home: Path) -> Self:
-        """The files of a ledger: beside its file, or in a home folder where it is on a server."""
         return cls(folder_beside(ledger.place, "verified", home))
 
     def paths(self, run: str, piece: str) -> tuple[Path, Path]:

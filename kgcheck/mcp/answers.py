@@ -73,7 +73,6 @@ _FIELDS = {
         "Verified": "outcome reason confidence source release record run at",
         "listed": _FINDING,
         "finding": f"{_FINDING} evidence missing note history notes",
-        "FormerFinding": "fingerprint state type about:graph outcome reason",
         "Change": "kind to:source candidates:source because",
         "Evidence": "source release record url stance tier about weight reason retrieved_at value quote:paper score",
         "Decision": "action by:person at note:person chosen:source until",
@@ -159,21 +158,19 @@ def finding_answer(finding: Finding, **more: Any) -> dict[str, Any]:
     return AnswerMaker().whole(finding.as_fields(), "finding", **more)
 
 
-def explained(finding: Finding, state: str | None, decision: str, history: "Sequence[Decision]") -> dict[str, Any]:
+def explained(known: ComparedFinding, history: "Sequence[Decision]") -> dict[str, Any]:
     """The same, with what became of it and what was decided; of the history, the oldest decision comes first."""
-    return finding_answer(finding, state=state, decision_state=decision, history=history[::-1])
+    stands = {"state": known.state, "decision_state": known.decided.state}
+    return finding_answer(known.finding, **stands, history=history[::-1])
 
 
 def findings_answer(run: str, listed: Iterable[ComparedFinding], after: str | None) -> dict[str, Any]:
-    """A page of findings, and of those of which the ledger keeps no more than what they were about."""
-    maker, findings, former = AnswerMaker(), list[Any](), list[Any]()
+    """A page of findings."""
+    maker, findings = AnswerMaker(), list[Any]()
     for one in listed:
-        if one.finding:
-            more = {"state": one.state, "decision_state": one.decided.state, "consequences": one.consequences or None}
-            findings.append(maker.row(one.finding.as_fields(), "listed", **more))
-        else:
-            former.append(maker.row(one.former, "FormerFinding", fingerprint=one.fingerprint, state=one.state))
-    return {"run": run, "findings": findings, "former": former, "next": after}
+        more = {"state": one.state, "decision_state": one.decided.state, "consequences": one.consequences or None}
+        findings.append(maker.row(one.finding.as_fields(), "listed", **more))
+    return {"run": run, "findings": findings, "next": after}
 
 
 def question_answer(found: "Answer", notes: Iterable[str], most: int) -> dict[str, Any]:

@@ -45,7 +45,6 @@ class LedgerTokens:
         self._users = users
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Check a token; None where it counts for nobody."""
         if len(token) > LONGEST_TOKEN:
             return None
         entry = await anyio.to_thread.run_sync(self._users.by_token, token)
@@ -63,7 +62,6 @@ class Asking:
         self._local = local
 
     def principal(self) -> Principal:
-        """Return the principal of the call."""
         token = get_access_token()
         if token is None:
             if self._local is None:
@@ -73,7 +71,6 @@ class Asking:
         return Principal(name=token.client_id, role=self.most if role.may(self.most) else role)
 
     def needs(self, role: Role) -> Principal:
-        """Return the principal of the call, where their role is enough."""
         asking = self.principal()
         if not asking.role.may(role):
             raise UsageError(f"{asking.name} is a {asking.role.value} here", f"this needs the role {role.value}")

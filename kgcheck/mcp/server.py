@@ -46,9 +46,9 @@ from kgcheck.service.access import (
     is_loopback,
 )
 from kgcheck.service.limits import ListeningConfig, ServiceLimits
+from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
 from kgcheck.service.sessions import StartToken
-from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.visible import as_json, visible
 from kgcheck.workspace.workspace import Workspace
 
@@ -90,13 +90,11 @@ class ToolServer(MCPServer[Any]):
         """Calls of tools that are not answered yet."""
 
     def offer(self, name: str, offered: OfferedTool) -> None:
-        """Add a tool."""
         self.offered[name] = offered
         documented, annotations = _documented(offered.function), offered.annotations
         self.add_tool(offered.function, name, annotations=annotations, structured_output=True, **documented)
 
     async def list_tools(self) -> list[Tool]:
-        """The tools that whoever asks may use, each with what it takes and gives."""
         role = self._asking.principal().role
         tools = [tool for tool in await super().list_tools() if role.may(self.offered[tool.name].role)]
         for tool in tools:
@@ -106,7 +104,6 @@ class ToolServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool."""
         offered = self.offered.get(name)
         if offered is None or offered.annotations.read_only_hint:
             return await self._call(name, arguments, context)

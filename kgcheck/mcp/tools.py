@@ -227,10 +227,8 @@ class Tools:
         All evidence, each piece with its source, release and record, what is proposed, and what people decided about
         it.
         """
-        workspace = self._workspace
-        found = workspace.finding(fingerprint)
-        decided, history = workspace.decided(found), workspace.history(found.fingerprint)
-        return explained(found, workspace.state_of(found), decided.state, history)
+        known = self._workspace.known_finding(fingerprint)
+        return explained(known, self._workspace.history(known.fingerprint))
 
     def verified_facts(
         self,

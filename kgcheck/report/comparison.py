@@ -4,24 +4,11 @@ Reports know no comparison and no decision by themselves: whoever asks for one h
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
-from kgcheck.ledger.decisions import Action
+from kgcheck.ledger.decisions import CurrentDecision
 from kgcheck.ledger.run import Run
 from kgcheck.model import Finding
-
-
-class Decided(NamedTuple):
-    """Decision about a finding; see kgcheck.ledger.decisions."""
-
-    action: str
-    by: str
-    at: datetime
-    note: str = ""
-    until: str = ""
-    stands: bool = True
-    """Validity of the decision: the finding is still what it was decided about; else it has come back."""
 
 
 class Left(NamedTuple):
@@ -69,7 +56,7 @@ class ComparisonSummary(NamedTuple):
 
     before: str | None = None
     state: Callable[[Finding], str | None] = lambda _: None
-    decided: Callable[[Finding], Decided | None] = lambda _: None
+    decided: Callable[[Finding], CurrentDecision] = lambda _: CurrentDecision()
     left: Iterable[Left] = ()
     follows: Callable[[Finding], bool] = lambda finding: finding.cause is not None
     """Test for a finding told with its cause: in the same state, and nothing else was decided about it."""
@@ -93,14 +80,3 @@ STATES: dict[str, str] = {
     "unchecked": "Not looked at this time, or it could not be: it stands as it was.",
 }
 """States of findings since the run before, in plain words."""
-
-
-def decision_words(decided: Decided | None) -> str:
-    """A decision in a few words; empty where there is none."""
-    if not decided:
-        return ""
-    done = Action(decided.action).done
-    until = f" until {decided.until}" if decided.until else ""
-    note = f": {decided.note}" if decided.note else ""
-    was = "" if decided.stands else "was "
-    return f"{was}{done}{until} by {decided.by}, {decided.at:%Y-%m-%d}{note}"

@@ -20,7 +20,7 @@ from kgcheck import __version__
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.run import HandedOver
 from kgcheck.model import CheckType, Evidence, Finding, Gap, Outcome, Reason, Stance, Tally, TallyMark
-from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary, decision_words
+from kgcheck.report.comparison import ALONE, STATES, ComparisonSummary
 from kgcheck.report.tables import called_in, deciding, marks, shown_marks
 from kgcheck.report.wording import MARKS, TYPES, graph_value, proposed, task_words
 from kgcheck.visible import visible
@@ -62,7 +62,6 @@ class ShownFindings:
         self._size = 0
 
     def add(self, finding: Finding) -> None:
-        """Count a finding, and hold it if it may be shown."""
         kind = Kind(finding.mark, finding.task.type, finding.verdict.reason)
         task = finding.task
         where = f"{task.subject.label} {task.relation or ''} {task.object.label if task.object else ''}"
@@ -75,7 +74,6 @@ class ShownFindings:
                 self._trim()
 
     def groups(self, room: int) -> list[Group]:
-        """Choose the findings to show, by check type, worst mark and frequency."""
         share = self._share(room)
         groups = []
         for kind, counts in self._counts.items():
@@ -351,7 +349,6 @@ def _environment(package: str = "kgcheck.report", **more: Any) -> Environment:
         loader=PackageLoader(package), trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, **more
     )
     env.filters.update(
-        decision=decision_words,
         what=task_words,
         graph_value=graph_value,
         proposed=proposed,

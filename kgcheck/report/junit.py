@@ -12,10 +12,11 @@ from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+from kgcheck.ledger.decisions import CurrentDecision, DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Reason, Tally, TallyMark, Target
 from kgcheck.plurals import how_many
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.tables import called_in, deciding, evidence_line, graph_words, proposal
 from kgcheck.visible import visible
 
@@ -43,7 +44,7 @@ def junit(
             continue
         number += 1
         decided, mark = compared.decided(finding), finding.mark
-        excused = bool(decided and decided.stands and decided.action in ("reject", "defer"))
+        excused = decided.state in (DecisionState.REJECTED, DecisionState.DEFERRED)
         fails = (
             not excused
             and not finding.verdict.reason.is_remark
@@ -63,12 +64,12 @@ def junit(
         suite = tally.type, str(tally.target)
         cases = suites.setdefault(suite, [])
         if _counted_as(suite, tally.mark, tally.reason) not in kept:
-            fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, None)
+            fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, CurrentDecision())
             cases.append(_counted(tally, suite, fails=fails))
     return _written(run, suites, [_threshold(*one) for one in compared.thresholds.items()])
 
 
-def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: Decided | None) -> bool:
+def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: CurrentDecision) -> bool:
     """Tell whether a finding, or what a tally counts, is a failure: as the exit code has it."""
     is_open = mark.severity <= TallyMark.INSUFFICIENT.severity
     match fail_on:
@@ -77,7 +78,7 @@ def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: Decided | 
         case "insufficient":
             return is_open
         case "new":
-            return is_open and (state == "new" or bool(decided and not decided.stands))
+            return is_open and (state == "new" or bool(decided.decision and not decided.stands))
         case _:
             return False
 
@@ -97,7 +98,7 @@ def _case(
     run: Run,
     finding: Finding,
     suite: _Suite,
-    decided: Decided | None,
+    decided: CurrentDecision,
     following: Sequence[Finding],
     *,
     fails: bool,
@@ -113,18 +114,12 @@ def _case(
         *(f"{e.stance.value}: {evidence_line(e)} {e.url}".rstrip() for e in deciding(finding)),
         *(f"not looked at: {gap}" for gap in verdict.missing),
         *([f"proposal: {change}"] if (change := proposal(finding.change)) else []),
-        *([_decision(decided)] if decided else []),
+        *([f"decision: {decided.words}"] if decided.words else []),
         *([f"{how_many(len(following), 'finding')} more, told with it:"] if following else []),
         *(f"{one.fingerprint} {one.task}: {one.verdict.reason.value}" for one in following),
     ]
     _end(case, finding.mark, words, verdict.reason.value, lines, fails=fails)
     return case
-
-
-def _decision(decided: Decided) -> str:
-    until = f" until {decided.until}" if decided.until else ""
-    back = "" if decided.stands else "; it has come back since"
-    return f"decided: {decided.action}{until} by {decided.by}, {decided.at:%Y-%m-%d}: {decided.note}{back}"
 
 
 def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from kgcheck.audit.inputs import KGCHECK
-from kgcheck.ledger.run import Run
+from kgcheck.ledger.run import KGCHECK, Run
 from kgcheck.model import CheckType, Tally, TallyMark
 from kgcheck.plurals import how_many
 from kgcheck.report.documents import scope_words

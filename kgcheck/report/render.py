@@ -58,6 +58,8 @@ def _row(finding: Finding, compared: ComparisonSummary) -> dict[str, Any]:
     row = finding.as_row()
     if state := compared.state(finding):
         row["state"] = state
-    if decided := compared.decided(finding):
-        row["decision"] = decided._asdict() | {"at": decided.at.isoformat()}
+    decided = compared.decided(finding)
+    if made := decided.decision:
+        shown = made.model_dump(mode="json", include={"action", "by", "at", "note", "until"})
+        row["decision"] = shown | {"stands": decided.stands}
     return row

@@ -13,9 +13,10 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from kgcheck import __version__
+from kgcheck.ledger.decisions import CurrentDecision, DecisionState
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Ref, Tally, TallyMark
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.documents import is_web
 from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
 from kgcheck.report.wording import MARKS, reason_help
@@ -49,7 +50,7 @@ _BASELINE = {
 }
 """By state of the comparison, that of SARIF; any other state of ours is one of a finding that was there before."""
 
-_SUPPRESSED = {"reject": "accepted", "defer": "underReview"}
+_SUPPRESSED = {DecisionState.REJECTED: "accepted", DecisionState.DEFERRED: "underReview"}
 _LONGEST = 2_000
 
 
@@ -71,7 +72,7 @@ def sarif(
             left_out += 1
             continue
         results.append(_result(rules, finding, compared.state(finding), compared.decided(finding), compared))
-    results += [_result(rules, left.finding, left.state, None, compared) for left in compared.left]
+    results += [_result(rules, left.finding, left.state, CurrentDecision(), compared) for left in compared.left]
     whole: dict[str, Any] = {
         "tool": {"driver": {"name": "kgcheck", "version": __version__, "rules": rules.listed}},
         "automationDetails": {
@@ -127,7 +128,7 @@ def _rule(id_: str, name: str, words: str) -> dict[str, Any]:
 
 
 def _result(
-    rules: _Rules, finding: Finding, state: str | None, decided: Decided | None, compared: ComparisonSummary
+    rules: _Rules, finding: Finding, state: str | None, decided: CurrentDecision, compared: ComparisonSummary
 ) -> dict[str, Any]:
     verdict = finding.verdict
     name, place = rules.place(finding)
@@ -154,7 +155,7 @@ def _result(
         ]
     if compared.before:
         result["baselineState"] = _BASELINE.get(state or "", "unchanged") if state else "unchanged"
-    if decided and decided.stands and decided.action in _SUPPRESSED:
+    if decided.state in _SUPPRESSED:
         result["suppressions"] = [_suppression(decided)]
     elif compared is not ALONE:
         # An empty list says that it is not suppressed; none, that nobody knows.
@@ -183,7 +184,7 @@ def _location(ref: Ref, name: str | None) -> dict[str, Any]:
     return place
 
 
-def _properties(finding: Finding, state: str | None, decided: Decided | None) -> dict[str, Any]:
+def _properties(finding: Finding, state: str | None, decided: CurrentDecision) -> dict[str, Any]:
     task, verdict = finding.task, finding.verdict
     known: Mapping[str, Any] = {
         "run": finding.run,
@@ -197,9 +198,9 @@ def _properties(finding: Finding, state: str | None, decided: Decided | None) ->
         "notLookedAt": [str(gap) for gap in verdict.missing],
         "proposal": proposal(finding.change),
         "state": state,
-        "decision": _decision(decided) if decided else None,
+        "decision": _decision(decided),
     }
-    return {name: value for name, value in known.items() if value not in (None, "", [])}
+    return {name: value for name, value in known.items() if value not in (None, "", [], {})}
 
 
 def _observed(e: Any) -> dict[str, str]:
@@ -207,19 +208,18 @@ def _observed(e: Any) -> dict[str, str]:
     return seen | ({"url": e.url} if is_web(e.url) else {})
 
 
-def _decision(decided: Decided) -> dict[str, Any]:
-    shown = {"action": decided.action, "by": visible(decided.by), "at": _time(decided.at)}
-    until = {"until": decided.until} if decided.until else {}
-    return {**shown, "note": visible(decided.note), **until, "stands": decided.stands}
+def _decision(decided: CurrentDecision) -> dict[str, Any]:
+    if not (made := decided.decision):
+        return {}
+    shown = {"action": made.action.value, "by": visible(made.by), "at": _time(made.at), "note": visible(made.note)}
+    return {**shown, **({"until": str(made.until)} if made.until else {}), "stands": decided.stands}
 
 
-def _suppression(decided: Decided) -> dict[str, Any]:
-    until = f" until {decided.until}" if decided.until else ""
-    why = decided.note or f"{decided.action} by {decided.by or 'somebody'}{until}"
+def _suppression(decided: CurrentDecision) -> dict[str, Any]:
     return {
         "kind": "external",
-        "status": _SUPPRESSED[decided.action],
-        "justification": visible(why),
+        "status": _SUPPRESSED[decided.state],
+        "justification": visible(decided.words),
         "properties": _decision(decided),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from kgcheck.model import Finding
-from kgcheck.report.comparison import ALONE, ComparisonSummary, decision_words
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.tables import deciding, evidence_line, proposal
 from kgcheck.visible import visible
 
@@ -26,7 +26,7 @@ STANDING = ("state", "decision")
 
 def findings_csv(findings: Iterable[Finding], compared: ComparisonSummary = ALONE) -> str:
     """Findings as RFC 4180 has them, with a header; what cannot be seen is spelt out."""
-    rows = ((*finding_cells(f), compared.state(f) or "", decision_words(compared.decided(f))) for f in findings)
+    rows = ((*finding_cells(f), compared.state(f) or "", compared.decided(f).words) for f in findings)
     return "".join(csv_lines(chain([(*COLUMNS, *STANDING)], rows)))
 
 

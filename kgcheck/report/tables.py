@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -27,7 +27,6 @@ from kgcheck.report.safe_console import RowTable, cell, facts_table, lines
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
-    from kgcheck.ledger.copying import Copied, LedgerFacts
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from kgcheck.reference.download import Fetched
     from kgcheck.reference.import_directory import BuiltDirectory
     from kgcheck.reference.snapshot import SourceRelease
+
+K = TypeVar("K")
 
 _SHOWN_NAME = 80
 _SHOWN_RESULT = 300
@@ -292,27 +293,24 @@ def verified_table(edge: str, found: "Verified | None") -> RenderableType:
 
 def outcomes(tallies: Iterable[Tally]) -> Counter[Outcome]:
     """Tasks by outcome."""
-    counts = Counter[Outcome]()
-    for t in tallies:
-        counts[t.outcome] += t.count
-    return counts
+    return _summed((t.outcome, t.count) for t in tallies)
 
 
 def graph_states(tallies: Iterable[Tally]) -> Counter[GraphState]:
     """Decided tasks by what they mean for the graph."""
-    counts = Counter[GraphState]()
-    for t in tallies:
-        if state := t.mark.graph:
-            counts[state] += t.count
-    return counts
+    return _summed((t.mark.graph, t.count) for t in tallies if t.mark.graph)
 
 
 def marks(tallies: Iterable[Tally]) -> Counter[TallyMark]:
     """Tasks as they are counted and shown."""
-    counts = Counter[TallyMark]()
-    for t in tallies:
-        counts[t.mark] += t.count
-    return counts
+    return _summed((t.mark, t.count) for t in tallies)
+
+
+def _summed(counted: Iterable[tuple[K, int]]) -> Counter[K]:
+    sums = Counter[K]()
+    for key, count in counted:
+        sums[key] += count
+    return sums
 
 
 def marks_line(counts: Counter[TallyMark]) -> str:
@@ -404,18 +402,3 @@ def transcript_line(event: "Event") -> str:
 def _short(result: dict[str, object] | None) -> str:
     text = json.dumps(result)
     return text if len(text) <= _SHOWN_RESULT else text[:_SHOWN_RESULT] + " ..."
-
-
-def ledger_table(facts: "LedgerFacts") -> RenderableType:
-    """Facts of a ledger, and how much is in it: one row a fact."""
-    rows = ((name, f"{count:,}") for name, count in facts.rows.items())
-    size = f"{facts.bytes / 2**20:,.1f} MiB"
-    return facts_table(
-        (("ledger", facts.ledger), ("kept in", facts.database), ("format", str(facts.format)), ("size", size), *rows)
-    )
-
-
-def copied_table(copied: "Iterable[Copied]") -> RenderableType:
-    """Result of a copy: one row a table of the ledger."""
-    rows = [(done.table, f"{done.rows:,}", f"{done.added:,}") for done in copied]
-    return RowTable(("table", "rows", "added"), rows, keys=("table",), numbers=("rows", "added"))

@@ -147,7 +147,6 @@ class Needs:
         return principal
 
     def admit(self, caller: Caller) -> Principal:
-        """Let somebody in by their role alone."""
         if caller.principal is None:
             raise caller.why or NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_...")
         if not caller.principal.role.may(self.role):

@@ -56,7 +56,6 @@ class Rates:
         return self._counter.hit(self._failures, "failures", address)
 
     def may_try(self, address: str) -> bool:
-        """Return whether an address may try to sign in."""
         return self._counter.test(self._failures, "failures", address)
 
 
@@ -134,7 +133,6 @@ class Connection(H11Protocol):
         self._watch()
 
     def pause_writing(self) -> None:
-        """Wait until the client takes more of the answer."""
         super().pause_writing()
         self._watch()
 

@@ -14,7 +14,6 @@ class HttpMiddleware:
         await (self.handle if scope["type"] == "http" else self._app)(scope, receive, send)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or let it through."""
         await self._app(scope, receive, send)
 
 

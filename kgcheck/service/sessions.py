@@ -30,15 +30,12 @@ class StartToken:
 
     @property
     def csrf(self) -> str:
-        """The value that forms of the page send back."""
         return self._derived("csrf")
 
     def by_token(self, token: str) -> Principal | None:
-        """Whoever started the service, if that is the token."""
         return self._user if _equal(token.strip(), self.value) else None
 
     def by_cookie(self, cookie: str) -> Principal | None:
-        """Whoever started the service, if a browser was given that cookie."""
         return self._user if _equal(cookie, self.cookie) else None
 
     def _derived(self, use: str) -> str:

@@ -22,8 +22,7 @@ from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
 from kgcheck.service.access import NotAllowed, Principal
-from kgcheck.service.telemetry import task_span
-from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
+from kgcheck.workspace.tasks import KINDS, TaskKind
 
 if TYPE_CHECKING:
     from kgcheck.service.state import Service
@@ -60,13 +59,8 @@ class Tasks:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
-        return self._start(kind, parameters, asking.name)
-
-    def _start(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = self._table.add(
-            WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
-        )
+        task = self._table.add(WorkItem(kind=kind, parameters=wanted, by=asking.name, created=clock.now()))
         self.go_on()
         with self._news:
             self._news.notify_all()
@@ -75,12 +69,10 @@ class Tasks:
     def get(self, name: str) -> WorkItem:
         return self._table.task(name)
 
-    def list(self, limit: int = 100, *, before: int | None = None, kind: str | None = None) -> list[WorkItem]:
-        """Tasks, the newest first; `before` is the number of the last one of the page before."""
-        return self._table.tasks(limit, before=before, kind=kind)
+    def list(self, limit: int = 100, *, kind: str | None = None) -> list[WorkItem]:
+        return self._table.tasks(limit, kind=kind)
 
     def cancel(self, name: str, asking: Principal | None = None) -> WorkItem:
-        """Let a task end; what it did is kept."""
         by = self._table.task(name).by
         if asking and by != asking.name and not asking.role.may(Role.ADMIN):
             raise NotAllowed(f"task {name} is {by}'s", "who began it can cancel it, or an admin")
@@ -168,7 +160,7 @@ class Tasks:
 
     def _writes(self, task: WorkItem) -> bool:
         kind = self._kinds.get(task.kind)
-        return kind is None or kind.writes(task, self._service.options.config)
+        return kind is None or kind.writes
 
     def _begin(self, task: WorkItem, kind: TaskKind) -> None:
         lease = Lease(self._table, task, stopping=self._stopping).keep()
@@ -180,7 +172,7 @@ class Tasks:
     def _work(self, lease: Lease, kind: TaskKind) -> None:
         task = lease.work
         try:
-            with lease, task_span(task.kind, task.id):
+            with lease:
                 self._perform(lease, kind)
         finally:
             with self._news:
@@ -191,8 +183,6 @@ class Tasks:
         task = lease.work
         try:
             lease.perform(lambda: self._result(lease, kind))
-            for parameters in kind.following(task, self._service.options.config):
-                self._start(task.kind, parameters, task.by)
         except Ending:
             pass
         except LedgerError as error:
@@ -204,13 +194,11 @@ class Tasks:
             LOG.exception("task %s ended with a fault", task.id)
 
     def _result(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
-        config = self._service.options.config
-        if lease.work.attempt > MOST_ATTEMPTS + kind.retries(lease.work, config):
+        if lease.work.attempt > MOST_ATTEMPTS:
             raise KgcheckError(
                 f"the service ended {MOST_ATTEMPTS} times while it was at this", "begin it anew, with less at a time"
             )
-        work = TaskWork(lease, self._service.ledger, config)
         # A store that is written to is open for nobody else, also not for those who read pages.
-        alone = self._service.writing() if kind.writes(lease.work, config) else nullcontext()
+        alone = self._service.writing() if kind.writes else nullcontext()
         with alone, self._service.open(lease.watch()) as workspace:
-            return kind.work(workspace, work)
+            return kind.work(workspace, lease)

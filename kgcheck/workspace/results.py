@@ -47,7 +47,6 @@ class Findings:
         return findings_arrow(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The same as a data frame."""
         return as_data_frame(self.to_arrow())
 
 
@@ -68,7 +67,6 @@ class AuditResult:
 
     @property
     def outcomes(self) -> Counter[Outcome]:
-        """Tasks by outcome."""
         from kgcheck.report.tables import outcomes
 
         return outcomes(self.tallies)
@@ -89,11 +87,9 @@ class AuditResult:
         return EXIT_INCOMPLETE if code == EXIT_CLEAN and (self.run.is_mixed or self.left_out) else code
 
     def to_arrow(self) -> "pa.Table":
-        """The findings, one row each, with the columns of kgcheck.report.frames.FINDINGS."""
         return self.findings.to_arrow()
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The findings as a data frame; without pandas, MissingExtra."""
         return self.findings.to_pandas()
 
 

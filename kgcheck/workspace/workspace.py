@@ -14,19 +14,28 @@ from kgcheck.ledger.place import is_same_place, ledger_place
 from kgcheck.llm.budget import Limits
 from kgcheck.loading.admin_import import OfflineImport
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Ref, Tally, Triple
-from kgcheck.options import AuditScope, CheckOptions, LoadOptions, Spending, TextOptions, VerifyOptions, options_from
+from kgcheck.options import (
+    AuditOptions,
+    AuditScope,
+    CheckOptions,
+    LoadOptions,
+    Spending,
+    TextOptions,
+    VerifyOptions,
+    options_from,
+)
 from kgcheck.outputs import write_text
 from kgcheck.profile.import_files import load_recipe
 from kgcheck.workspace.results import AskResult, AuditResult, Findings, SearchResult
 
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
-    from kgcheck.audit.audits import AuditedRun
     from kgcheck.audit.checks import CheckResult
-    from kgcheck.curation.compare import RunDiff
+    from kgcheck.audit.run import AuditedRun
+    from kgcheck.curation.compare import ComparedFinding, RunDiff
     from kgcheck.curation.decisions import Made
     from kgcheck.curation.facets import Facets
-    from kgcheck.curation.findings import FindingList, KnownFinding, Occurrence
+    from kgcheck.curation.findings import FindingList, Occurrence
     from kgcheck.curation.patch_maker import PatchMade
     from kgcheck.curation.patches import PatchOutcome
     from kgcheck.curation.thresholds import Crossed
@@ -36,8 +45,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.score import ScoreCard
     from kgcheck.ledger.accounts import Users
-    from kgcheck.ledger.copying import Copied, LedgerFacts
-    from kgcheck.ledger.decisions import CurrentDecision, Decision
+    from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -195,7 +203,7 @@ class Workspace(Context):
         that is as it was then is read from what was kept of it. ``run_id`` is the id of the run, for who must know it
         before.
         """
-        from kgcheck.audit.audits import audit, options_in
+        from kgcheck.audit.run import audit, options_in
 
         if not isinstance(types, AuditScope):
             named = [chosen("check type", str(name), [*CheckType, "all"]) for name in types]
@@ -205,9 +213,10 @@ class Workspace(Context):
 
     def resume(self, run: "str | Run | None" = None) -> AuditResult:
         """Go on with an audit that was cut off, with what it was asked for; the latest one, unless one is named."""
-        from kgcheck.audit.audits import resume
+        from kgcheck.audit.run import audit
 
-        return self._audited(resume(self, self.cut_off(run) if run is None or isinstance(run, str) else run))
+        begun = self.cut_off(run) if run is None or isinstance(run, str) else run
+        return self._audited(audit(self, AuditOptions.model_validate(begun.options), begun=begun))
 
     def _audited(self, done: "AuditedRun") -> AuditResult:
         run, notes, left_out = done.run, done.notes, ""
@@ -454,7 +463,7 @@ class Workspace(Context):
         with self.reading() as ledger:
             return find(ledger, fingerprint, self.resolver)
 
-    def known_finding(self, fingerprint: str) -> "KnownFinding":
+    def known_finding(self, fingerprint: str) -> "ComparedFinding":
         """The finding of that fingerprint, or its beginning, in the newest run that has it, and where it stands."""
         from kgcheck.curation.findings import known_finding
 
@@ -519,13 +528,6 @@ class Workspace(Context):
         from kgcheck.curation.facets import facets_of
 
         return facets_of(findings)
-
-    def state_of(self, finding: Finding) -> str | None:
-        """Return the state of a finding since the run before its own; None where its run is no audit."""
-        with self.reading() as ledger:
-            run = ledger.run(finding.run)
-        state = None if run.is_check else self.diff(after=run).state_of(finding.fingerprint)
-        return state.value if state else None
 
     def transcript(self, finding: Finding) -> "list[Event] | None":
         """The events of the team's check of a finding; None where its run has none, or keeps it on another machine."""
@@ -612,13 +614,6 @@ class Workspace(Context):
         with self.reading() as ledger:
             return DecisionTable(ledger.database).newest_first(before, limit)
 
-    def decided(self, finding: Finding) -> "CurrentDecision":
-        """Return the current decision about a finding."""
-        from kgcheck.curation.decisions import Decisions
-
-        with self.reading() as ledger:
-            return Decisions(ledger).beside([finding])[finding.fingerprint]
-
     # Patches
 
     def make_patch(
@@ -686,8 +681,8 @@ class Workspace(Context):
 
     # The ledger itself
 
-    def copy_ledger(self, to: str | Path) -> "list[Copied]":
-        """Write into another ledger what this one has, all of it or nothing; it has nothing that is not here."""
+    def copy_ledger(self, to: str | Path) -> dict[str, int]:
+        """Write into an empty ledger what this one has, all of it or nothing, and count the rows of its tables."""
         from kgcheck.ledger.copying import copy_ledger
         from kgcheck.ledger.ledger import Ledger
 
@@ -697,13 +692,6 @@ class Workspace(Context):
                 raise UsageError("the two ledgers are the same", "name another place to copy to")
             with Ledger(place) as target:
                 return copy_ledger(ledger.database, target.database, self.progress)
-
-    def ledger_facts(self) -> "LedgerFacts":
-        """Describe the ledger: its database, its format and size, and the number of rows of its tables."""
-        from kgcheck.ledger.copying import facts_of
-
-        with self.reading() as ledger:
-            return facts_of(ledger.database)
 
     @contextmanager
     def users(self) -> "Iterator[Users]":

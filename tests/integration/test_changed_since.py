@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 from pydantic import SecretStr
 
-from kgcheck.audit.inputs import find_earlier
-from kgcheck.audit.run import Audit
+from kgcheck.audit.run import Audit, find_earlier
 from kgcheck.errors import StoreError, UnknownName, UsageError
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import GraphStore, edge_schema, node_schema

@@ -118,7 +118,6 @@ def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one
 
 def test_unknown_job_and_no_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert kgcheck("job", "run", "idz", cwd=folder).refuses("there is no job 'idz'")
-    assert kgcheck("job", "show", "idz", cwd=folder).refuses("there is no job 'idz'")
     assert kgcheck("job", "history", "idz", cwd=folder).refuses("there is no job 'idz'")
     empty = tmp_path_factory.mktemp("empty")
     assert kgcheck("job", "list", cwd=empty).refuses("there is no kgcheck.toml in this folder or above")
@@ -166,13 +165,6 @@ MORE = """
 address_env = "NO_SUCH_ADDRESS"
 when = ["always"]
 
-[jobs.questions]
-kind = "batch"
-task = "kgqa"
-file = "questions.json"
-out = "answers/{job}"
-notify = ["team"]
-
 [jobs.late]
 kind = "load"
 directory = "not-there"
@@ -180,25 +172,16 @@ notify = ["team"]
 """
 
 
-def test_a_batch_is_a_job_and_a_message_that_cannot_be_sent_loses_nothing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
-    # A file that is named is trusted with its addresses.
-    monkeypatch.setenv("KGCHECK_CONFIG", str(folder / "kgcheck.toml"))
-    (folder / "kgcheck.toml").write_text(AUDIT + MORE)
-    questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
-    (folder / "questions.json").write_text(json.dumps(questions))
+def test_runs_that_a_job_does_not_keep_leave_the_ledger(folder: Path) -> None:
+    (folder / "kgcheck.toml").write_text(AUDIT.replace("reports = ", "keep = { runs = 1 }\nreports = "))
+    project = read_project(folder / "kgcheck.toml")
 
-    ended = kgcheck("job", "run", "questions", "--format", "json", cwd=folder)
+    first, *newer = [run_job(project, "ids")[1].run for _ in range(3)]
 
-    assert ended.code == 0, ended.err
-    run = json.loads(ended.out)
-    assert (run["state"], run["severity"], run["result"]["done"]) == ("done", "ok", 1)
-    assert (folder / "answers" / "questions" / "metrics.json").exists()
-    why = "the environment has no NO_SUCH_ADDRESS"
-    assert run["result"]["notifications"] == [{"name": "team", "sent": False, "why": why}]
-    assert f"notification team: {why}" in ended.err
+    # The newest one is compared with the one before.
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        assert [audit.id for audit in ledger.runs()] == newer[::-1]
+    assert first not in newer
 
 
 def test_a_job_that_fails_says_why_and_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from kgcheck import clock
 from kgcheck.errors import LedgerError
@@ -21,7 +21,7 @@ from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.run import NOT_DECIDED, HandedOver
-from kgcheck.ledger.tables import FORMAT, METADATA, RUN
+from kgcheck.ledger.tables import METADATA
 from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
@@ -103,9 +103,9 @@ def test_a_copy_has_the_same_rows_and_goes_on(places: Places, kinds: tuple[str, 
     ended = kgcheck("ledger", "copy", source, target, "--format", "json")
 
     assert ended.code == 0, ended.err
-    rows = {row["table"]: (row["rows"], row["added"]) for row in json.loads(ended.out)}
-    assert rows["finding"] == (240, 240)
-    assert rows["decision"] == (3, 3)
+    rows = {row["table"]: row["rows"] for row in json.loads(ended.out)}
+    assert rows["finding"] == 240
+    assert rows["decision"] == 3
     assert "copying finding" in ended.err
     assert content(target) == content(source)
     with opened(target) as ledger:
@@ -126,8 +126,8 @@ def test_what_is_of_a_service_stays_where_it_is(places: Places, kinds: tuple[str
             users = Users(ledger.database)
             token, _ = users.add("ada", "admin", by="t")
             assert users.sign_in(token)
-            WorkTable(ledger.database).add(WorkItem(id="0" * 16, kind="audit", by="ada", created=clock.now()))
     with opened(source) as ledger:
+        WorkTable(ledger.database).add(WorkItem(id="0" * 16, kind="audit", by="ada", created=clock.now()))
         ActionTable(ledger.database).add(ActionEntry(at=clock.now(), name="ada", method="POST", route="/", status=200))
     before = content(target)
 
@@ -141,47 +141,16 @@ def test_what_is_of_a_service_stays_where_it_is(places: Places, kinds: tuple[str
 
 
 @PAIRS
-def test_a_copy_again_adds_what_is_missing(places: Places, kinds: tuple[str, str]) -> None:
+def test_other_rows_are_never_written_over(places: Places, kinds: tuple[str, str]) -> None:
     source, target = map(places.new, kinds)
     fill(source)
-    kgcheck("ledger", "copy", source, target)
-    again = kgcheck("ledger", "copy", source, target, "--format", "json")
-    assert {row["added"] for row in json.loads(again.out)} == {0}
-    with opened(source) as ledger:
-        ledger.start(run("c"))
-        ledger.record(run("c"), "one", [finding(run("c"), f"P{n}") for n in range(70)], [tally(2)])
-
-    more = kgcheck("ledger", "copy", source, target, "--format", "json")
-
-    assert more.code == 0, more.err
-    assert {row["table"]: row["added"] for row in json.loads(more.out) if row["added"]} == {
-        "run": 1, "piece": 1, "finding": 70, "finding_key": 70, "finding_place": 70, "tally": 1,
-    }  # fmt: skip
-    assert content(target) == content(source)
-
-
-@PAIRS
-@pytest.mark.parametrize("difference", ["row", *(pytest.param(d, marks=pytest.mark.slow) for d in ("run", "more"))])
-def test_other_rows_are_never_written_over(places: Places, kinds: tuple[str, str], difference: str) -> None:
-    source, target = map(places.new, kinds)
-    fill(source)
-    match difference:
-        case "run":
-            with opened(target) as ledger:
-                ledger.start(run("z"))
-        case "row":
-            kgcheck("ledger", "copy", source, target)
-            with opened(target) as ledger, ledger.database.writing() as connection:
-                connection.execute(update(RUN).where(RUN.c.id == "a").values(store="another"))
-        case "more":
-            kgcheck("ledger", "copy", source, target)
-            with opened(target) as ledger:
-                ledger.start(run("z"))
+    with opened(target) as ledger:
+        ledger.start(run("z"))
     before = content(target)
 
     ended = kgcheck("ledger", "copy", source, target, "--format", "json")
 
-    assert ended.refuses(f"{target} is not empty, and not all that it has is so in the other ledger: run "), ended.err
+    assert ended.refuses(f"{target} is not empty: it has run of its own"), ended.err
     assert "nothing was written" in ended.err
     assert content(target) == before
 
@@ -257,20 +226,3 @@ def test_what_cannot_be_copied(places: Places, tmp_path: Path) -> None:
         target = places.new(kind)
         assert kgcheck("ledger", "copy", source, target).refuses("the ledger"), kind
         assert not any(content(target).values())
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_info(places: Places, kind: str) -> None:
-    place = places.new(kind)
-    fill(place)
-
-    facts = json.loads(kgcheck("ledger", "info", "--ledger", place, "--format", "json").out)
-    shown = kgcheck("ledger", "info", "--ledger", place).out
-
-    assert facts["ledger"] == place
-    assert facts["database"].lower().startswith(kind)
-    assert facts["format"] == FORMAT
-    assert 50_000 < facts["bytes"] < 5_000_000
-    assert facts["rows"]["finding"] == 240
-    assert "kept in" in shown
-    assert "240" in shown

@@ -83,9 +83,9 @@ def test_no_look_up_walks_over_all_findings(workspace: Workspace, plans: list[st
     name = next(workspace.list_findings().page(limit=1)).fingerprint
     plans.clear()
 
-    assert workspace.known_finding(name).finding.fingerprint == name
+    known = workspace.known_finding(name)
+    assert (known.finding.fingerprint, known.state) == (name, "still")
     assert len(workspace.occurrences(name[:10])) == 2
-    assert workspace.state_of(workspace.finding(name)) == "still"
     assert len(list(FindingPage(workspace.list_findings(), name, 5))) == 5
     rejected = list(FindingPage(workspace.list_findings(decisions=["rejected"]), None, 50))
 
@@ -113,17 +113,6 @@ def test_findings_of_a_reason_are_read_where_they_stand(workspace: Workspace, pl
 def test_a_walk_over_all_findings_would_be_seen(workspace: Workspace, plans: list[str]) -> None:
     assert workspace.list_findings().count() == 65
     assert over_all(plans)
-
-
-def test_a_day_is_answered_by_the_runs_where_they_can(workspace: Workspace, plans: list[str]) -> None:
-    def found(day: date) -> int:
-        return workspace.list_findings(since=day).count()
-
-    earliest = LAST.date() - timedelta(days=40)
-    assert found(earliest) == 65
-    assert found(LAST.date()) == 10
-    assert found(LAST.date() + timedelta(days=1)) == 0
-    assert not [step for step in plans if step.startswith("SCAN finding")]
 
 
 def test_what_is_counted_by_places_is_what_a_list_has(workspace: Workspace) -> None:

@@ -301,7 +301,7 @@ def test_a_page_that_takes_other_methods_names_them(read: TestClient, page: str,
 
 @pytest.mark.parametrize(
     ("address", "status"),
-    [("/no/such", 404), ("/runs/20260101-000000-0000", 404), ("/nodes/Nothing/x", 404), ("/findings?since=x", 400)],
+    [("/no/such", 404), ("/runs/20260101-000000-0000", 404), ("/nodes/Nothing/x", 404), ("/findings?node=x", 400)],
 )
 def test_an_error_keeps_the_way_to_the_other_pages(read: TestClient, address: str, status: int) -> None:
     answer = read.get(address, headers={"accept": "text/html"})

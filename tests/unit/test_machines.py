@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -16,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped
 
+from kgcheck.ledger.decisions import Action, CurrentDecision, Decision, DecisionState
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target, all_reasons
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Decided, Left
+from kgcheck.report.comparison import ALONE, ComparisonSummary, Left
 from kgcheck.report.junit import junit
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
@@ -125,12 +127,25 @@ def test_what_fails_in_junit_is_what_the_exit_code_counts(fail_on: str, failures
     assert as_junit([REFUTED, OPEN], fail_on=fail_on).failures == failures
 
 
+def decided(
+    state: str,
+    action: Action = Action.REJECT,
+    *,
+    by: str = "me",
+    note: str = "a false alarm",
+    until: date | None = None,
+) -> CurrentDecision:
+    made = Decision(fingerprint="f", basis="b", action=action, by=by, at=AT, note=note, until=until)
+    return CurrentDecision(state=DecisionState(state), decision=made)
+
+
 def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() -> None:
     old, fresh, back = finding("Q1"), finding("Q2"), finding("Q3")
-    reject = Decided("reject", "me", AT, "a false alarm")
-    decisions = {REFUTED.fingerprint: reject, back.fingerprint: reject._replace(stands=False)}
+    decisions = {REFUTED.fingerprint: decided("rejected"), back.fingerprint: decided("reopened")}
     standing = ComparisonSummary(
-        "before", lambda f: "new" if f in (fresh, REFUTED) else "still", lambda f: decisions.get(f.fingerprint)
+        "before",
+        lambda f: "new" if f in (fresh, REFUTED) else "still",
+        lambda f: decisions.get(f.fingerprint, CurrentDecision()),
     )
     every = [REFUTED, old, fresh, back]
 
@@ -205,17 +220,16 @@ def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
     states = dict(
         zip([f.fingerprint for f in (kept, back, still, moved)], ["new", "reopened", "still", "changed"], strict=True)
     )
-    reject = Decided("reject", "me", AT, "a false alarm")
     decisions = {
-        kept.fingerprint: reject,
-        back.fingerprint: reject._replace(stands=False),
-        still.fingerprint: Decided("defer", "", AT, "", "2027-01-01"),
-        moved.fingerprint: Decided("accept", "me", AT),
+        kept.fingerprint: decided("rejected"),
+        back.fingerprint: decided("reopened"),
+        still.fingerprint: decided("deferred", Action.DEFER, note="", until=date(2027, 1, 1)),
+        moved.fingerprint: decided("accepted", Action.ACCEPT),
     }
     standing = ComparisonSummary(
         before="20261119-000000-0000",
         state=lambda f: states[f.fingerprint],
-        decided=lambda f: decisions.get(f.fingerprint),
+        decided=lambda f: decisions.get(f.fingerprint, CurrentDecision()),
         left=[Left(fixed, "fixed"), Left(gone, "gone"), Left(unseen, "unchecked")],
     )
     run = as_sarif([kept, back, still, moved], compared=standing)
@@ -232,10 +246,13 @@ def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
     assert (accepted["kind"], accepted["status"], accepted["justification"]) == (
         "external",
         "accepted",
-        "a false alarm",
+        f"rejected by me, {AT:%Y-%m-%d %H:%M}: a false alarm",
     )
     (later,) = found[still.fingerprint]["suppressions"]
-    assert (later["status"], later["justification"]) == ("underReview", "defer by somebody until 2027-01-01")
+    assert (later["status"], later["justification"]) == (
+        "underReview",
+        f"deferred until 2027-01-01 by me, {AT:%Y-%m-%d %H:%M}",
+    )
     assert found[back.fingerprint]["suppressions"] == found[moved.fingerprint]["suppressions"] == []
     assert found[back.fingerprint]["properties"]["decision"]["stands"] is False
     assert run["baselineGuid"] != run["automationDetails"]["guid"]
@@ -286,7 +303,7 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     releases = (PinnedRelease(source=said, release=value, released=day),)
     run = RUN.model_copy(update={"store": said, "nodes": {label: count}, "releases": releases})
     standing = ComparisonSummary(
-        "x", lambda _: "new", lambda _: Decided("reject", said, AT, note), [Left(made, "gone")]
+        "x", lambda _: "new", lambda _: decided("rejected", by=said, note=note), [Left(made, "gone")]
     )
 
     whole = as_junit([made], counted, run)
@@ -299,11 +316,11 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
 
 def test_csv_has_what_became_of_a_finding_and_what_was_decided() -> None:
     made = finding("P1")
-    standing = ComparisonSummary("x", lambda _: "changed", lambda _: Decided("reject", "anna", AT, "=a false alarm"))
+    standing = ComparisonSummary("x", lambda _: "changed", lambda _: decided("rejected", note="=a false alarm"))
 
     (row,) = csv.DictReader(io.StringIO(findings_csv([made], standing)))
     (alone,) = csv.DictReader(io.StringIO(findings_csv([made])))
 
-    assert (row["state"], row["decision"]) == ("changed", f"rejected by anna, {AT:%Y-%m-%d}: =a false alarm")
+    assert (row["state"], row["decision"]) == ("changed", f"rejected by me, {AT:%Y-%m-%d %H:%M}: =a false alarm")
     assert (alone["state"], alone["decision"]) == ("", "")
     assert {k: v for k, v in row.items() if k not in STANDING} == {k: v for k, v in alone.items() if k not in STANDING}

@@ -22,10 +22,10 @@ from kgcheck.workspace import Workspace
 
 
 def test_an_address_is_read_and_written_again() -> None:
-    query = TriageQuery.of(QueryParams("decision=open&decision=reopened&q=a%26b&since=2026-01-01&after=abc&else=1"))
+    query = TriageQuery.of(QueryParams("decision=open&decision=reopened&q=a%26b&after=abc&else=1"))
 
     assert query.filters["decisions"] == ["open", "reopened"]
-    assert (query.filters["text"], query.filters["since"], query.filters["run"]) == ("a&b", "2026-01-01", "latest")
+    assert (query.filters["text"], query.filters["run"]) == ("a&b", "latest")
     assert TriageQuery.of(QueryParams(query.whole_address)) == query
     assert TriageQuery.of(QueryParams(query.toggled("decision", "open"))).chosen == (("decision", "reopened"),)
     assert TriageQuery.of(QueryParams(query.toggled("label", "X&q=1"))).chosen[-1] == ("label", "X&q=1")
@@ -33,7 +33,7 @@ def test_an_address_is_read_and_written_again() -> None:
 
 
 def test_a_filter_becomes_an_address_and_a_filter_again() -> None:
-    filters = {"reasons": ["id_obsolete"], "labels": ["Gene"], "since": "2026-01-01", "text": "a&b", "node": "Gene X"}
+    filters = {"reasons": ["id_obsolete"], "labels": ["Gene"], "text": "a&b", "node": "Gene X"}
     kept = wanted(**filters)
     query = TriageQuery.of(QueryParams(TriageQuery.of_filter(kept).address))
 

@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from kgcheck.curation.decisions import Decisions
-from kgcheck.curation.jobs import old_runs
-from kgcheck.curation.project import Retention
+from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding
 from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.tables import METADATA
-from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
@@ -43,35 +41,6 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def history() -> list[WorkItem]:
-    return [
-        WorkItem(
-            number=number,
-            job="nightly",
-            state=WorkState.DONE,
-            created=NOW - (4 - number) * DAY,
-            worker="w",
-            lease_until=NOW,
-            run=f"r{number}",
-        )
-        for number in reversed(range(5))
-    ]
-
-
-@pytest.mark.parametrize(
-    ("rule", "old"),
-    [
-        (Retention(), set()),
-        (Retention(runs=3), {"r0", "r1"}),
-        (Retention(runs=9), set()),
-        (Retention(age="36h"), {"r0", "r1", "r2"}),
-        (Retention(runs=4, age="60h"), {"r0", "r1"}),
-    ],
-)
-def test_which_runs_are_old(rule: Retention, old: set[str]) -> None:
-    assert old_runs(rule, history(), NOW) == old
-
-
 def test_the_newest_run_and_the_one_before_it_are_needed(ledger: Ledger) -> None:
     assert needed(ledger) == {"r4", "r3"}
     ledger.start(Run(id="r5", started=NOW, store="s", profile="p", nodes={"A": 1}, compared_with="r2"))
@@ -93,3 +62,11 @@ def test_what_is_forgotten_leaves_nothing_and_decisions_stay(ledger: Ledger) -> 
                 assert not {"r0", "r1", "r2"} & {value for name, value in row._mapping.items() if name == "run"}
     assert ledger.finding(TASK.fingerprint).run == "r4"
     assert Decisions(ledger).current([TASK.fingerprint])[TASK.fingerprint].note == "checked"
+
+
+def test_what_is_shown_as_fixed_keeps_the_run_that_found_it(ledger: Ledger) -> None:
+    fixed = FormerFinding(fingerprint=TASK.fingerprint, state=ComparisonState.FIXED, found_in="r1")
+    ComparisonTable(ledger.database).record("r4", "r3", [fixed], NOW)
+
+    assert needed(ledger, {"r0", "r1", "r2"}) == {"r4", "r3", "r1"}
+    assert needed(ledger, {"r0", "r1", "r2", "r4"}) == {"r4", "r3"}

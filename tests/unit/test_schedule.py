@@ -21,9 +21,18 @@ pytest.importorskip("cronsim")
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 DAY = timedelta(days=1)
 
+CHANGES = {3: (7, 28), 4: (4,), 10: (3, 24, 31), 11: (1,)}
+"""Days about which clocks change in some zone, by month of 2026."""
+
 
 def times(cron: str, zone: str, begin: datetime, days: int) -> list[str]:
-    return [f"{at:%m-%d %H:%M %Z}" for at in Schedule(cron, zone).between(begin, begin + days * DAY)]
+    return [f"{at:%m-%d %H:%M %Z}" for at in firings(cron, zone, begin, begin + days * DAY)]
+
+
+def firings(cron: str, zone: str, begin: datetime, end: datetime) -> Iterator[datetime]:
+    schedule, at = Schedule(cron, zone), begin
+    while (at := schedule.after(at)) <= end:
+        yield at
 
 
 @pytest.mark.parametrize(
@@ -75,42 +84,43 @@ def test_the_29th_of_february_comes() -> None:
     assert Schedule("0 0 29 2 *").after(MONDAY).year == 2028
 
 
-def test_a_night_in_which_clocks_go_forward_has_its_run_once() -> None:
-    begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
-    # 2:30 does not exist on that day: it is half an hour after what exists.
-    assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["03-29 03:30 CEST", "03-30 02:30 CEST"]
+@pytest.mark.parametrize(
+    ("cron", "found"),
+    [
+        # 2:00 to 2:59 do not exist on that day.
+        ("30 2 * * *", ["03:00"]),
+        ("0,20,40 2 * * *", ["03:00"]),
+        ("0 1,2 * * *", ["01:00", "03:00"]),
+        ("0 */2 * * *", [f"{hour:02}:00" for hour in (0, *range(4, 24, 2))]),
+        ("30 * * * *", [f"{hour:02}:30" for hour in (0, 1, *range(3, 24))]),
+    ],
+)
+def test_times_that_clocks_leave_out(cron: str, found: list[str]) -> None:
+    begin = datetime(2026, 3, 28, 22, 59, tzinfo=UTC)
+    assert [f"{at:%H:%M}" for at in firings(cron, "Europe/Berlin", begin, begin + DAY) if at.day == 29] == found
 
 
 @pytest.mark.parametrize(
     ("cron", "found"),
     [
-        ("0,20,40 2 * * *", ["03:00", "03:20", "03:40"]),
-        ("*/20 2 * * *", ["03:00", "03:20", "03:40"]),
-        ("30-34/2 2 * * *", ["03:30", "03:32", "03:34"]),
-        ("*/30 2-4 * * *", ["03:00", "03:30", "04:00", "04:30"]),
-        ("0 */2 * * *", [f"{hour:02}:00" for hour in (0, 3, *range(4, 24, 2))]),
-        ("30 * * * *", [f"{hour:02}:30" for hour in (0, 1, *range(3, 24))]),
+        ("30 2 * * *", ["02:30 CEST"]),
+        ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"]),
+        ("*/30 2 * * *", ["02:00 CEST", "02:30 CEST", "02:00 CET", "02:30 CET"]),
     ],
 )
-def test_all_times_that_clocks_leave_out_come_an_hour_later(cron: str, found: list[str]) -> None:
-    begin = datetime(2026, 3, 28, 22, 59, tzinfo=UTC)
-    times = [at for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY) if at.day == 29]
-    assert [f"{at:%H:%M}" for at in times] == found
-
-
-@pytest.mark.parametrize(
-    ("cron", "found"),
-    [("*/30 2 * * *", ["02:00 CEST", "02:30 CEST"]), ("30 1-3 * * *", ["01:30 CEST", "02:30 CEST", "03:30 CET"])],
-)
-def test_times_that_clocks_show_twice_come_once(cron: str, found: list[str]) -> None:
+def test_times_that_clocks_show_twice(cron: str, found: list[str]) -> None:
     begin = datetime(2026, 10, 24, 22, tzinfo=UTC)
-    assert [f"{at:%H:%M %Z}" for at in Schedule(cron, "Europe/Berlin").between(begin, begin + DAY)] == found
+    assert [f"{at:%H:%M %Z}" for at in firings(cron, "Europe/Berlin", begin, begin + DAY)] == found
 
 
-def test_a_night_in_which_clocks_go_back_has_its_run_once() -> None:
-    begin = datetime(2026, 10, 24, 12, tzinfo=UTC)
-    assert times("30 2 * * *", "Europe/Berlin", begin, 2) == ["10-25 02:30 CEST", "10-26 02:30 CET"]
-    assert len(times("30 * * * *", "Europe/Berlin", begin, 1)) == 24
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"])
+@pytest.mark.parametrize("cron", ["30 2 * * *", "0 */2 * * *", "*/15 1-3 * * *", "15,45 1-3 * * *"])
+def test_the_last_firing_is_the_last_of_all_also_where_clocks_change(cron: str, zone: str) -> None:
+    for first in (datetime(2026, month, day, tzinfo=UTC) for month, days in CHANGES.items() for day in days):
+        for hours in range(0, 48, 3):
+            end = first + timedelta(hours=hours, minutes=7)
+            found = list(firings(cron, zone, first - DAY, end))
+            assert Schedule(cron, zone).last(first - DAY, end) == (found[-1] if found else None)
 
 
 def test_an_unknown_zone_is_named_with_the_nearest() -> None:

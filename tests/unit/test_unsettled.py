@@ -127,7 +127,7 @@ def test_a_run_that_is_forgotten_leaves_nothing(place: Path | URL) -> None:
                 assert connection.execute(select(func.count()).select_from(table)).scalar_one() == 0
 
 
-def test_a_ledger_that_can_only_be_read_shows_a_run_that_was_cut_off(
+def test_a_ledger_that_can_only_be_read_and_has_a_run_that_was_cut_off_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = tmp_path / "l.sqlite"
@@ -139,12 +139,8 @@ def test_a_ledger_that_can_only_be_read_shows_a_run_that_was_cut_off(
     monkeypatch.setattr("kgcheck.ledger.engines.read_only_address", lambda path: f"file:{path}?mode=ro&immutable=1")
     before = where.read_bytes()
 
-    for _ in range(2):
-        with Ledger(where, create=False) as ledger:
-            assert list(ledger.findings(run())) == some(range(3))
-            assert ledger.known([f.fingerprint for f in some(range(5))]) == {f.fingerprint for f in some(range(3))}
-            with pytest.raises(LedgerError, match="cannot be written"):
-                ledger.start(run().model_copy(update={"id": "another"}))
+    with Ledger(where, create=False) as ledger, pytest.raises(LedgerError, match="cannot be written"):
+        list(ledger.findings(run()))
     assert where.read_bytes() == before
 
 

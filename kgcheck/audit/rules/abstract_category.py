@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def abstract_categories(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find labels that are a mixin or an abstract class."""
+def _abstract_categories(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, categories, hit_of_label
 
     for label, curie, category in categories(graph):
@@ -25,5 +24,5 @@ RULE = Rule(
     good="nodes of the category biolink:Cell",
     source="biolink",
     is_remark=True,
-    of_graph=abstract_categories,
+    of_graph=_abstract_categories,
 )

@@ -9,8 +9,7 @@ MOVED_SHARE = 0.1
 """A count that moved by more than this share since the last run is worth a look."""
 
 
-def counts_that_moved(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find labels and patterns of which there are many more, or fewer, than before."""
+def _counts_that_moved(graph: RuleGraph) -> Iterator[RuleHit]:
     for name, change in moved_counts(graph.before.nodes, graph.now.nodes):
         yield RuleHit(Ref(label=name, id=ALL), None, None, change)
     patterns = {str(pattern): pattern for pattern in graph.schema.relations}
@@ -35,5 +34,5 @@ RULE = Rule(
     is_fault=False,
     bad="1,000 nodes of a label in the last run, 880 now",
     good="1,000 nodes of a label in the last run, 1,020 now",
-    of_graph=counts_that_moved,
+    of_graph=_counts_that_moved,
 )

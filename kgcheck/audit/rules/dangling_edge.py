@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def dangling_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges of which an end is no node, though the graph lists its nodes."""
+def _dangling_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
     from kgcheck.forms.draft import MISSING_NODE
 
     missing = [f"{literal('no node ')} || {end}" for end in ("head", "tail") if getattr(pattern, end) == MISSING_NODE]
@@ -28,5 +27,5 @@ RULE = Rule(
     bad="an edge from HGNC:1884 to MONDO:0009061, which no file of nodes has",
     good="the same edge, and a node MONDO:0009061",
     is_folded=True,
-    of_pattern=dangling_edges,
+    of_pattern=_dangling_edges,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def deprecated_terms(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find labels and relations that the model keeps only for graphs of before."""
+def _deprecated_terms(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, categories, hit_of_label, hit_of_relation, predicates
 
     for label, curie, category in categories(graph):
@@ -27,5 +26,5 @@ RULE = Rule(
     good="edges of biolink:directly_physically_interacts_with",
     source="biolink",
     is_remark=True,
-    of_graph=deprecated_terms,
+    of_graph=_deprecated_terms,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def ends_outside(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find types of edges, each with its number and its share of the predicate's edges."""
+def _ends_outside(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, curie_of, hit_of_relation, predicates
     from kgcheck.standards.biolink import model
 
@@ -34,5 +33,5 @@ RULE = Rule(
     good="biolink:Drug biolink:treats biolink:PhenotypicFeature",
     source="biolink",
     is_remark=True,
-    of_graph=ends_outside,
+    of_graph=_ends_outside,
 )

@@ -6,8 +6,7 @@ from kgcheck.model import Ref
 from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
 
 
-def doubted_patterns(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find prefixes of which more ids than 1 % miss the pattern, beyond what chance makes of few ids."""
+def _doubted_patterns(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import misfits
 
     if "bioregistry" not in graph.schema.profile.standards:
@@ -29,5 +28,5 @@ RULE = Rule(
     good="all ids of the prefix match it",
     source="bioregistry",
     is_remark=True,
-    of_graph=doubted_patterns,
+    of_graph=_doubted_patterns,
 )

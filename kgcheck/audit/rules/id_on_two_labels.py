@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def ids_on_two_labels(graph: RuleGraph, label: "Label") -> str:
-    """Select ids that a node of a later label has, too, unless the two share ids."""
+def _ids_on_two_labels(graph: RuleGraph, label: "Label") -> str:
     others = [
         f"SELECT id, {literal(other.name)} AS label FROM {graph.nodes(other)}"
         for other in graph.labels
@@ -32,5 +31,5 @@ RULE = Rule(
     bad="GO:0005524 as a function, and as a process",
     good="GO:0005524 as a function alone",
     follows=(CauseKind.NAMESPACE,),
-    of_label=ids_on_two_labels,
+    of_label=_ids_on_two_labels,
 )

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def ids_without_prefix(graph: RuleGraph, label: "Label") -> str | None:
-    """Select ids of a label without a colon, where nearly all others have a prefix."""
+def _ids_without_prefix(graph: RuleGraph, label: "Label") -> str | None:
     from kgcheck.audit.curies import without_prefix
 
     return without_prefix(graph, label) if "bioregistry" in graph.schema.profile.standards else None
@@ -25,5 +24,5 @@ RULE = Rule(
     good="the gene HGNC:11998",
     is_folded=True,
     is_of_one_row=True,
-    of_label=ids_without_prefix,
+    of_label=_ids_without_prefix,
 )

@@ -6,8 +6,7 @@ from kgcheck.model import Ref
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def invalid_local_ids(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find ids that miss the pattern of their prefix, where so few do that the pattern is not doubted."""
+def _invalid_local_ids(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import invalid_ids
 
     if "bioregistry" not in graph.schema.profile.standards:
@@ -28,5 +27,5 @@ RULE = Rule(
     good="the id MONDO:0005148",
     is_folded=True,
     source="bioregistry",
-    of_graph=invalid_local_ids,
+    of_graph=_invalid_local_ids,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def inverse_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find relations whose inverse is the canonical one."""
+def _inverse_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, hit_of_relation, predicates
     from kgcheck.standards.biolink import model
 
@@ -26,5 +25,5 @@ RULE = Rule(
     good="an edge of biolink:affects in the other direction",
     source="biolink",
     is_remark=True,
-    of_graph=inverse_predicates,
+    of_graph=_inverse_predicates,
 )

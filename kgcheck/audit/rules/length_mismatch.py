@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def length_mismatches(graph: RuleGraph, label: "Label") -> str | None:
-    """Select nodes with a number that is not the length of the text beside it."""
+def _length_mismatches(graph: RuleGraph, label: "Label") -> str | None:
     found = [
         f"""
         SELECT id, NULL, NULL, {literal(f"{name} is ")} || {identifier(name)} || ', the length of {spec.length_of} is '
@@ -34,5 +33,5 @@ RULE = Rule(
     is_of_one_row=True,
     names_properties=True,
     follows=(CauseKind.VALUE,),
-    of_label=length_mismatches,
+    of_label=_length_mismatches,
 )

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def malformed_curies_of_label(graph: RuleGraph, label: "Label") -> str | None:
-    """Select ids without a prefix before the colon, with an empty part, or with spaces."""
+def _malformed_curies_of_label(graph: RuleGraph, label: "Label") -> str | None:
     from kgcheck.audit.curies import malformed_curies
 
     return malformed_curies(graph, label) if "bioregistry" in graph.schema.profile.standards else None
@@ -25,5 +24,5 @@ RULE = Rule(
     good="the id MGI:103557",
     is_folded=True,
     is_of_one_row=True,
-    of_label=malformed_curies_of_label,
+    of_label=_malformed_curies_of_label,
 )

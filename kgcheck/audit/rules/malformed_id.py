@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def malformed_ids(graph: RuleGraph, label: "Label") -> str:
-    """Select the ids that have not the form of their label."""
+def _malformed_ids(graph: RuleGraph, label: "Label") -> str:
     from kgcheck.evidence.malformed_ids import malformed
 
     example = literal(f"an id looks like {label.id_example}")
@@ -26,5 +25,5 @@ RULE = Rule(
     bad="the id DOID-305",
     good="the id DOID:305",
     is_of_one_row=True,
-    of_label=malformed_ids,
+    of_label=_malformed_ids,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def edges_without_knowledge_level(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Count the edges without a knowledge level, and those without an agent type, over the whole graph."""
+def _edges_without_knowledge_level(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import hit_without
 
     for name in ("knowledge_level", "agent_type"):
@@ -24,5 +23,5 @@ RULE = Rule(
     good="the same edge with knowledge_assertion, and the agent_type manual_agent",
     source="biolink",
     is_remark=True,
-    of_graph=edges_without_knowledge_level,
+    of_graph=_edges_without_knowledge_level,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def edges_without_knowledge_source(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Count the edges without one, over the whole graph."""
+def _edges_without_knowledge_source(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import hit_without
 
     if hit := hit_without(graph, "primary_knowledge_source"):
@@ -23,5 +22,5 @@ RULE = Rule(
     good="the same edge with infores:hgnc",
     source="biolink",
     is_remark=True,
-    of_graph=edges_without_knowledge_source,
+    of_graph=_edges_without_knowledge_source,
 )

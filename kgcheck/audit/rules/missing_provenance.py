@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def edges_without_source(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges without a source."""
+def _edges_without_source(graph: RuleGraph, pattern: "Pattern") -> str | None:
     if "source" not in pattern.properties:
         return None
     empty = "coalesce(trim(\"source\"), '') = ''"
@@ -25,5 +24,5 @@ RULE = Rule(
     bad="an edge whose source is empty",
     good="the same edge with the source DISEASES",
     is_of_one_row=True,
-    of_pattern=edges_without_source,
+    of_pattern=_edges_without_source,
 )

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def missing_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges without a score that every edge of the pattern ought to have."""
+def _missing_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
     found = [
         f"SELECT head, tail, NULL, {literal(f'no {name}')} FROM {graph.edges(pattern)} WHERE {identifier(name)} IS NULL"
         for name, spec in pattern.properties.items()
@@ -29,5 +28,5 @@ RULE = Rule(
     good="an edge with the score 0.9",
     is_folded=True,
     is_of_one_row=True,
-    of_pattern=missing_scores,
+    of_pattern=_missing_scores,
 )

@@ -14,13 +14,11 @@ def _select(table: str, head: str, tail: str) -> str:
     return f"SELECT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
 
 
-def numbers_of_nodes(graph: RuleGraph, label: "Label") -> str:
-    """Select nodes of which the store holds a number as text."""
+def _numbers_of_nodes(graph: RuleGraph, label: "Label") -> str:
     return _select(graph.nodes(label), "id", "NULL")
 
 
-def numbers_of_edges(graph: RuleGraph, pattern: "Pattern") -> str:
-    """Select edges of which the store holds a number as text."""
+def _numbers_of_edges(graph: RuleGraph, pattern: "Pattern") -> str:
     return _select(graph.edges(pattern), "head", "tail")
 
 
@@ -33,6 +31,6 @@ RULE = Rule(
     bad='an edge with the score "0.9"',
     good="an edge with the score 0.9",
     is_of_one_row=True,
-    of_label=numbers_of_nodes,
-    of_pattern=numbers_of_edges,
+    of_label=_numbers_of_nodes,
+    of_pattern=_numbers_of_edges,
 )

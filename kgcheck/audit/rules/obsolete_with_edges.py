@@ -12,8 +12,7 @@ _PROPERTIES = ("is_obsolete", "deprecated", "obsolete")
 _YES = ("true", "1", "yes")
 
 
-def obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
-    """Select nodes that say of themselves that they are obsolete, and are an end of an edge."""
+def _obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
     stated = [name for name in _PROPERTIES if name in label.properties]
     ends = ends_of_edges(graph, label)
     if not stated or not ends:
@@ -35,5 +34,5 @@ RULE = Rule(
     bad="GO:0000003 with is_obsolete, and a gene that is annotated with it",
     good="GO:0000003 with is_obsolete, and no edge",
     is_folded=True,
-    of_label=obsolete_nodes,
+    of_label=_obsolete_nodes,
 )

@@ -17,8 +17,7 @@ _MARKS = ("is_obsolete", "deprecated", NEGATED_ONLY)
 """Properties of terms out of use, which mostly have no edges, and of nodes of which something is denied alone."""
 
 
-def orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
-    """Select nodes that no edge of any pattern has as an end; of an ontology, neither relations nor obsolete terms."""
+def _orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
     if label.name in _RELATION_LABELS:
         return None
     joined = ends_of_edges(graph, label) or "SELECT NULL::VARCHAR AS id WHERE false"
@@ -39,5 +38,5 @@ RULE = Rule(
     good="BRCA1 joined to P38398, its product",
     is_folded=True,
     follows=(CauseKind.NODE,),
-    of_label=orphan_nodes,
+    of_label=_orphan_nodes,
 )

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def parallel_duplicates(graph: RuleGraph, pattern: "Pattern") -> str:
-    """Select edges that are alike in every property."""
+def _parallel_duplicates(graph: RuleGraph, pattern: "Pattern") -> str:
     stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
     return f"""
     SELECT head, tail, NULL, 'the same edge ' || n || ' times'
@@ -26,5 +25,5 @@ RULE = Rule(
     bad="P04637 joined to Q00987 twice, with equal properties",
     good="P04637 joined to Q00987 once",
     repair=RuleRepair.RETIRE_DUPLICATES,
-    of_pattern=parallel_duplicates,
+    of_pattern=_parallel_duplicates,
 )

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def parallel_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges that are alike in every property but the score, which differs."""
+def _parallel_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
     scores = [name for name, spec in pattern.properties.items() if spec.range]
     if not scores:
         return None
@@ -30,5 +29,5 @@ RULE = Rule(
     is_fault=True,
     bad="P04637 joined to Q00987 with the score 0.5, and again with 0.9",
     good="P04637 joined to Q00987 with one score",
-    of_pattern=parallel_scores,
+    of_pattern=_parallel_scores,
 )

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 _SHOWN_TERMS = 8
 
 
-def parent_cycles(graph: RuleGraph, pattern: "Pattern") -> Iterable[RuleHit] | None:
-    """Find terms that are their own ancestors, a hit for each group of them."""
+def _parent_cycles(graph: RuleGraph, pattern: "Pattern") -> Iterable[RuleHit] | None:
     return _hits(graph, pattern) if pattern.hierarchy else None
 
 
@@ -105,5 +104,5 @@ RULE = Rule(
     is_fault=True,
     bad="DOID:162 is a child of DOID:4, and DOID:4 of DOID:162",
     good="DOID:162 is a child of DOID:4 alone",
-    of_pattern=parent_cycles,
+    of_pattern=_parent_cycles,
 )

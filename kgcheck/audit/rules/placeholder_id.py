@@ -13,8 +13,7 @@ _WORDS = (*PLACEHOLDERS, "na", "undefined", "?", "missing")
 _UNRESOLVED = r"example\.(org|com)|/UNKNOWN(/|$)"
 
 
-def placeholder_ids(graph: RuleGraph, label: "Label") -> str | None:
-    """Select nodes whose id, a part of it, or name stands for a missing one."""
+def _placeholder_ids(graph: RuleGraph, label: "Label") -> str | None:
     if not graph.schema.profile.standards:
         return None
     words = ", ".join(map(literal, _WORDS))
@@ -39,5 +38,5 @@ RULE = Rule(
     good="no such node, and no such edges",
     is_folded=True,
     is_of_one_row=True,
-    of_label=placeholder_ids,
+    of_label=_placeholder_ids,
 )

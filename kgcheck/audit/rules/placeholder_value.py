@@ -12,13 +12,11 @@ PLACEHOLDERS = ("unspecified", "unknown", "not specified", "none", "n/a", "nan",
 """Text that stands for a missing value, compared without case; of numbers, PLACEHOLDER_NUMBER does."""
 
 
-def placeholders_of_nodes(graph: RuleGraph, label: "Label") -> str | None:
-    """Select nodes with a value that stands for a missing one."""
+def _placeholders_of_nodes(graph: RuleGraph, label: "Label") -> str | None:
     return _select(label, graph.nodes(label), "id", "NULL")
 
 
-def placeholders_of_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges with a value that stands for a missing one."""
+def _placeholders_of_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
     return _select(pattern, graph.edges(pattern), "head", "tail")
 
 
@@ -54,6 +52,6 @@ RULE = Rule(
     is_folded=True,
     is_of_one_row=True,
     names_properties=True,
-    of_label=placeholders_of_nodes,
-    of_pattern=placeholders_of_edges,
+    of_label=_placeholders_of_nodes,
+    of_pattern=_placeholders_of_edges,
 )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def other_spellings(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find prefixes that Biolink, where the graph follows it, or else the Bioregistry spells otherwise."""
+def _other_spellings(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import curies
 
     standards = graph.schema.profile.standards
@@ -33,5 +32,5 @@ RULE = Rule(
     good="the id PomBase:SPAC2F7.03c",
     source="bioregistry",
     is_remark=True,
-    of_graph=other_spellings,
+    of_graph=_other_spellings,
 )

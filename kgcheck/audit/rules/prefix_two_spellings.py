@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def spelled_twice(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find prefixes in two spellings: what has an id in each is two nodes."""
+def _spelled_twice(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import Namespace, curies
 
     found = curies(graph) if "bioregistry" in graph.schema.profile.standards else None
@@ -30,5 +29,5 @@ RULE = Rule(
     bad="MONDO:0005148 and mondo:0004992 in one graph",
     good="MONDO:0005148 and MONDO:0004992",
     source="bioregistry",
-    of_graph=spelled_twice,
+    of_graph=_spelled_twice,
 )

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def reversed_duplicates(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges that are stated in both directions, alike in every property."""
+def _reversed_duplicates(graph: RuleGraph, pattern: "Pattern") -> str | None:
     if not pattern.symmetric:
         return None
     table = graph.edges(pattern)
@@ -28,5 +27,5 @@ RULE = Rule(
     is_fault=False,
     bad="P05067 joined to P22303 and P22303 to P05067, with equal properties",
     good="P05067 joined to P22303 alone",
-    of_pattern=reversed_duplicates,
+    of_pattern=_reversed_duplicates,
 )

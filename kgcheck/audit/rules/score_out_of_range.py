@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges with a score that is outside its range, and stands for no missing one."""
+def _scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
     from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER
 
     wrong = [
@@ -34,5 +33,5 @@ RULE = Rule(
     good="the score 0.769",
     is_of_one_row=True,
     follows=(CauseKind.VALUE,),
-    of_pattern=scores_out_of_range,
+    of_pattern=_scores_out_of_range,
 )

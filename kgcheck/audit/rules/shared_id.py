@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Label
 
 
-def shared_ids(graph: RuleGraph, label: "Label") -> str:
-    """Select ids that several nodes of a label have."""
+def _shared_ids(graph: RuleGraph, label: "Label") -> str:
     from kgcheck.graph.store import NO_ID
 
     return f"""
@@ -26,5 +25,5 @@ RULE = Rule(
     is_fault=True,
     bad="two nodes DOID:305, carcinoma and another name",
     good="one node DOID:305",
-    of_label=shared_ids,
+    of_label=_shared_ids,
 )

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern, Species
 
 
-def species_mismatches(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges between nodes of two species, as far as both are known."""
+def _species_mismatches(graph: RuleGraph, pattern: "Pattern") -> str | None:
     ends = graph.schema.label(pattern.head), graph.schema.label(pattern.tail)
     head, tail = (label.species for label in ends)
     if head is None or tail is None:
@@ -46,5 +45,5 @@ RULE = Rule(
     bad="P04637, of man, annotated in R-MMU-109581, of the mouse",
     good="P04637 annotated in R-HSA-109581",
     repair=RuleRepair.RETIRE,
-    of_pattern=species_mismatches,
+    of_pattern=_species_mismatches,
 )

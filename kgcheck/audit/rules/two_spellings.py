@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit, patterns_by_relation
 
 
-def spelled_alike(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find names that differ from a more common one in capitals, joints or signs alone."""
+def _spelled_alike(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import hit_of_label, hit_of_relation
 
     by_type = patterns_by_relation(graph)
@@ -46,5 +45,5 @@ RULE = Rule(
     is_fault=False,
     bad="nodes of the label Gene, and one of the label gene",
     good="nodes of the label Gene alone",
-    of_graph=spelled_alike,
+    of_graph=_spelled_alike,
 )

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from kgcheck.profile.schema import Pattern
 
 
-def unexplained_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    """Select edges from a node to itself where the profile leaves open what they mean."""
+def _unexplained_loops(graph: RuleGraph, pattern: "Pattern") -> str | None:
     if pattern.head != pattern.tail or pattern.loops != "unknown":
         return None
     return f"SELECT head, tail, NULL, NULL FROM {graph.edges(pattern)} WHERE head = tail"
@@ -25,5 +24,5 @@ RULE = Rule(
     good="RGD:621117 part_of another node",
     is_folded=True,
     is_of_one_row=True,
-    of_pattern=unexplained_loops,
+    of_pattern=_unexplained_loops,
 )

@@ -7,8 +7,7 @@ from kgcheck.plurals import how_many
 from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
 
 
-def unknown_categories(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find labels, and other categories that nodes have beside theirs, that are no class of the model, each once."""
+def _unknown_categories(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, categories, hit_of_label, meant, stated_categories
     from kgcheck.standards.biolink import model
 
@@ -30,5 +29,5 @@ RULE = Rule(
     bad="nodes of the category biolink:Cells",
     good="nodes of the category biolink:Cell",
     source="biolink",
-    of_graph=unknown_categories,
+    of_graph=_unknown_categories,
 )

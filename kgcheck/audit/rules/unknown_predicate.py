@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def unknown_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find relations that are no predicate of the model, each once."""
+def _unknown_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import biolink_release, hit_of_relation, meant, predicates
 
     for patterns, curie, found in predicates(graph):
@@ -24,5 +23,5 @@ RULE = Rule(
     bad="edges of biolink:is_assessed_by",
     good="edges of biolink:affects",
     source="biolink",
-    of_graph=unknown_predicates,
+    of_graph=_unknown_predicates,
 )

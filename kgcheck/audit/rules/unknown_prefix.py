@@ -9,8 +9,7 @@ _MOST = 20
 """Prefixes that are told one by one, those of the most ids; the others are told together."""
 
 
-def unknown_prefixes(graph: RuleGraph) -> Iterator[RuleHit]:
-    """Find prefixes that no table has, with the number of their ids."""
+def _unknown_prefixes(graph: RuleGraph) -> Iterator[RuleHit]:
     from kgcheck.audit.curies import curies
 
     found = curies(graph) if "bioregistry" in graph.schema.profile.standards else None
@@ -34,5 +33,5 @@ RULE = Rule(
     good="the id MONDO:0005148",
     source="bioregistry",
     is_remark=True,
-    of_graph=unknown_prefixes,
+    of_graph=_unknown_prefixes,
 )

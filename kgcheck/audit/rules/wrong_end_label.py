@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
-def edges_of_no_pattern(graph: RuleGraph) -> Iterable[RuleHit]:
-    """Find edges whose ends fit no pattern of the schema, unless that is a draft, which leaves labels out."""
+def _edges_of_no_pattern(graph: RuleGraph) -> Iterable[RuleHit]:
     return () if graph.schema.profile.draft else graph.stray_edges()
 
 
@@ -18,5 +17,5 @@ RULE = Rule(
     is_fault=True,
     bad="TP53 in place of P04637 at the head of an edge between proteins",
     good="P04637 at the head of that edge",
-    of_graph=edges_of_no_pattern,
+    of_graph=_edges_of_no_pattern,
 )

@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.findings import FindingFilter
-from kgcheck.errors import UsageError
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Decision, DecisionState
 from kgcheck.ledger.ledger import Run
@@ -106,7 +105,7 @@ class FindingRow(Shown):
     why: str = Field(description="of the state, where there is more to be said")
     type: CheckType
     about: str = Field(description="the task in words")
-    subject: NamedRef | None = Field(description="null where the ledger keeps no more of it than it says here")
+    subject: NamedRef
     relation: str | None
     object: NamedRef | None
     attribute: str | None
@@ -115,7 +114,7 @@ class FindingRow(Shown):
     outcome: Outcome = Field(description="what sources say of what was checked")
     graph: GraphState | None = Field(description="what that means for the graph; null where nothing is decided")
     reason: Reason
-    confidence: float | None
+    confidence: float
     proposed_change: Change | None
     cause: str | None = Field(description="fingerprint of the finding that it follows from; null of a root cause")
     consequences: int = Field(description="findings of the run that follow from it")
@@ -131,7 +130,6 @@ class FindingDetail(FindingRow):
     note: str
     missing: list[str] = Field(description="deciding sources that could not be looked at, and why")
     evidence: list[Evidence]
-    carried_from: str | None = Field(description="the run that made it, where another one carried it over")
 
 
 class RunRow(Shown):
@@ -155,13 +153,8 @@ class RunRow(Shown):
 
 def finding_row(one: ComparedFinding, kind: type[R]) -> R:
     """A finding as an answer."""
-    if finding := one.finding:
-        known = {**finding.as_fields(), "about": f"{finding.task.type.value} {finding.task}"}
-        known["carried_from"] = finding.carried_from
-    elif one.former:
-        known = {**one.former.model_dump(), "run": one.former.found_in}
-    else:
-        raise UsageError(f"the ledger keeps nothing of the finding {one.fingerprint}", "audit again")
+    finding = one.finding
+    known = {**finding.as_fields(), "about": f"{finding.task.type.value} {finding.task}"}
     known |= {name: getattr(one, name) for name in ("version", "state", "why", "consequences")}
     return kind.of(
         dict.fromkeys(kind.model_fields) | known | {"decision_state": one.decided.state}, decision=one.decided.decision

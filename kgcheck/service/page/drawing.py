@@ -59,7 +59,6 @@ class Dot(NamedTuple):
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom of its text, about."""
         width = max(_width(self.text) * (1.15 if self.is_centre else 1), _width(self.small)) + 4
         start = {"end": self.text_x - width, "start": self.text_x, "middle": self.text_x - width / 2}[self.anchor]
         return start, self.text_y - 11, start + width, self.text_y + (17 if self.small else 4)

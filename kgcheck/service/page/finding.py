@@ -196,7 +196,7 @@ def _alike(finding: Finding) -> TriageQuery:
 def _similar(workspace: Workspace, finding: Finding, alike: TriageQuery) -> list[ComparedFinding]:
     try:
         page = workspace.list_findings(**alike.filters).page(limit=_SIMILAR + 1)
-        return [one for one in page if one.fingerprint != finding.fingerprint and one.finding][:_SIMILAR]
+        return [one for one in page if one.fingerprint != finding.fingerprint][:_SIMILAR]
     except KgcheckError:
         # A label or a relation that the newest graph has no more: nothing is like it.
         return []

@@ -110,7 +110,7 @@ def _content(workspace: Workspace, ref: Ref) -> dict[str, Any]:
         "has_sources": workspace.reference is not None,
         "unasked": dict.fromkeys(gap for _, gaps in (stated or {}).values() for gap in gaps),
         "run": run,
-        "findings": [one for one in listed if one.finding][:_FINDINGS],
+        "findings": listed[:_FINDINGS],
         "has_more_findings": len(listed) > _FINDINGS,
     }
 

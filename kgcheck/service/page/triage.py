@@ -25,7 +25,7 @@ from kgcheck.workspace.workspace import Workspace
 FACET_OF = {name.removesuffix("s"): name for name in FACETS}
 """Names in an address, and the facets that they are of."""
 
-_SINGLE = {"run": "run", "before": "before", "since": "since", "q": "text", "node": "node", "cause": "cause"}
+_SINGLE = {"run": "run", "before": "before", "q": "text", "node": "node", "cause": "cause"}
 """Names in an address with one value each, and the fields that they are of."""
 
 _MOST_CHOICES, _LONGEST = 50, 512
@@ -38,7 +38,6 @@ class TriageQuery(NamedTuple):
     before: str = ""
     chosen: tuple[tuple[str, str], ...] = ()
     """Names of FACET_OF with a choice each."""
-    since: str = ""
     text: str = ""
     node: str = ""
     cause: str = ""
@@ -56,7 +55,7 @@ class TriageQuery(NamedTuple):
     @classmethod
     def of_filter(cls, wanted: FindingFilter) -> "TriageQuery":
         chosen = ((name, str(value)) for name, facet in FACET_OF.items() for value in getattr(wanted, facet))
-        single = {name: str(getattr(wanted, name) or "") for name in ("since", "text", "node", "cause")}
+        single = {name: str(getattr(wanted, name) or "") for name in ("text", "node", "cause")}
         return cls(chosen=tuple(chosen), **single)
 
     @property
@@ -90,17 +89,15 @@ class TriageQuery(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.chosen or self.since or self.text or self.node or self.cause)
+        return bool(self.chosen or self.text or self.node or self.cause)
 
     def has(self, name: str) -> bool:
-        """Return whether a choice of a facet is made."""
         return any(chosen == name for chosen, _ in self.chosen)
 
     def is_chosen(self, name: str, choice: str) -> bool:
         return (name, choice) in self.chosen
 
     def toggled(self, name: str, choice: str) -> str:
-        """The address with a choice added, or taken away."""
         one = (name, choice)
         chosen = tuple(c for c in self.chosen if c != one) if one in self.chosen else (*self.chosen, one)
         return self._replace(chosen=chosen).address
@@ -109,7 +106,6 @@ class TriageQuery(NamedTuple):
         return TriageQuery(run=self.run, before=self.before).address
 
     def beginning_after(self, fingerprint: str) -> str:
-        """The address of the next page."""
         return self._replace(after=fingerprint).whole_address
 
 
@@ -183,7 +179,7 @@ def confirm(request: Request, service: Served, asking: Curator) -> Response:
         if scope == "all":
             listed = workspace.list_findings(**query.filters)
             count, names = workspace.facets(listed).total, []
-            shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN) if one.finding]
+            shown: list[Finding] = [one.finding for one in listed.page(limit=_SHOWN)]
         else:
             if not names:
                 raise UsageError("no finding is selected", "tick some, or decide about all of a filter")
@@ -313,5 +309,4 @@ def _words(name: str, choice: str) -> str:
 def _in_words(query: TriageQuery) -> list[str]:
     words = [f"{_TITLES[name].lower()}: {_words(name, choice)}" for name, choice in query.chosen]
     words += [f"“{query.text}”"] if query.text else []
-    words += [f"about {query.node}"] if query.node else []
-    return words + ([f"first found since {query.since}"] if query.since else [])
+    return words + ([f"about {query.node}"] if query.node else [])

@@ -1,4 +1,4 @@
-"""Migrate a ledger from format 3, the last one released, to format 10."""
+"""Migrate a ledger from format 3, the last one released, to format 11."""
 
 from alembic import op
 from sqlalchemy import (
@@ -9,6 +9,7 @@ from sqlalchemy import (
     case,
     cast,
     column,
+    delete,
     false,
     insert,
     literal,
@@ -24,7 +25,7 @@ from kgcheck.ledger.copying import go_on_counting
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, HANDED, METADATA, RUN, TALLY
 from kgcheck.ledger.work import WORK
 
-revision = "10"
+revision = "11"
 down_revision = "3"
 
 _OLD = "finding_3"
@@ -39,6 +40,10 @@ def upgrade() -> None:
     if connection.dialect.name == "postgresql":
         op.execute(f"ALTER INDEX finding_pkey RENAME TO {_OLD}_pkey")
     METADATA.create_all(connection)
+    # What it had of findings stands with them; of runs that are gone nobody knows more than that there were some.
+    for name in ("type", "subject_label", "relation", "object_label", "outcome", "reason", "about"):
+        op.drop_column(COMPARED.name, name)
+    connection.execute(delete(COMPARED).where(COMPARED.c.found_in.not_in(select(RUN.c.id))))
     op.add_column("compared", Column("is_there", Boolean, nullable=False, server_default=false()))
     op.add_column("run", Column("store_id", String))
     for name in ("outcome", "reason", "calls", "seconds", "tokens", "money"):
@@ -68,7 +73,7 @@ def _findings(connection: Connection) -> None:
 def _outcomes_of_missing_edges(connection: Connection) -> None:
     """Turn round the outcomes of edges that the graph lacks: they were about the graph, and are about the edge."""
     turned = {"refuted": "supported", "supported": "refuted"}
-    for of in (FINDING, TALLY, COMPARED):
+    for of in (FINDING, TALLY):
         is_turned = (of.c.type == "potential") & of.c.outcome.in_(turned)
         connection.execute(update(of).where(is_turned).values(outcome=case(turned, value=of.c.outcome)))
     potential = select(FINDING.c.fingerprint).where(FINDING.c.type == "potential", FINDING.c.run == HANDED.c.run)
