@@ -146,6 +146,9 @@ class Settings(BaseSettings):
         default=None,
         description="lets in whoever has it while a service has no users; made at each start unless set; never logged",
     )
+    telemetry: bool = Field(
+        default=False, description="the service sends traces by OpenTelemetry, to where its own variables say"
+    )
 
     @field_validator("start_token")
     @classmethod

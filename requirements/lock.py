@@ -13,7 +13,7 @@ COMPILE = [
     *("--quiet", "--no-strip-extras", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--no-header", "--no-emit-index-url"),
 ]
-SERVICE = ["fast", "jobs", "llm", "mcp", "papers", "pdf", "postgres", "service"]
+SERVICE = ["fast", "jobs", "llm", "mcp", "papers", "pdf", "postgres", "service", "telemetry"]
 TESTED = [*SERVICE, "grounding", "pandas", "protocols", "py2neo", "rdf"]
 # Name: the extras of kgcheck (none: without kgcheck), the groups, the file whose pins hold here, too.
 FILES: dict[str, tuple[list[str] | None, list[str], str]] = {

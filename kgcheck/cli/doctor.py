@@ -50,6 +50,7 @@ EXTRAS = {
     "py2neo": "Neo4j by py2neo",
     "rdf": "graphs in RDF, and ontologies in OWL",
     "service": "the HTTP API and the page",
+    "telemetry": "traces of the service",
 }
 
 _PROGRAMS = (

@@ -46,9 +46,9 @@ from kgcheck.service.access import (
     is_loopback,
 )
 from kgcheck.service.limits import ListeningConfig, ServiceLimits
-from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
 from kgcheck.service.sessions import StartToken
+from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.visible import as_json, visible
 from kgcheck.workspace.workspace import Workspace
 

@@ -1,4 +1,4 @@
-"""Create the FastAPI application: API, web pages, guards and OpenAPI document."""
+"""Create the FastAPI application: API, web pages, guards, telemetry and OpenAPI document."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

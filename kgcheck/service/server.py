@@ -13,8 +13,8 @@ from kgcheck.options import ListeningOptions
 from kgcheck.service.access import is_loopback
 from kgcheck.service.app import create_app
 from kgcheck.service.limits import ListeningConfig
-from kgcheck.service.logs import RequestLog, start_logging
 from kgcheck.service.state import Service, ServiceOptions
+from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry, traced
 
 _ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
@@ -61,7 +61,10 @@ def serve(
             "make a user first: kgcheck token add NAME --role admin",
         )
     start_logging()
-    app = RequestLog(create_app(service))
+    with service.reading() as workspace:
+        settings = workspace.settings
+        provider = start_telemetry(cleartext_hosts=settings.cleartext_hosts) if settings.telemetry else None
+    app = RequestLog(traced(create_app(service), provider))
     health = [prefix + path for path in HEALTH for prefix in {"", options.prefix}]
     config = ListeningConfig(app, listening, options.limits, health=health, end_s=END_S)
     # Who asked for the end by a signal gets it, and it went well.

@@ -22,6 +22,7 @@ from kgcheck.errors import JobUnderWay, KgcheckError, LedgerError, UsageError
 from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
 from kgcheck.service.access import NotAllowed, Principal
+from kgcheck.service.telemetry import task_span
 from kgcheck.workspace.tasks import KINDS, TaskKind
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Tasks:
     def _work(self, lease: Lease, kind: TaskKind) -> None:
         task = lease.work
         try:
-            with lease:
+            with lease, task_span(task.kind, task.id):
                 self._perform(lease, kind)
         finally:
             with self._news:

@@ -120,5 +120,7 @@ def test_pins_of_the_service_are_those_of_the_tests() -> None:
     tested = dict(pin.findall((ROOT / "requirements/dev.txt").read_text()))
 
     assert {name: version for name, version in service.items() if tested.get(name) != version} == {}
-    assert {"fastapi", "uvicorn", "mcp", "psycopg", "cronsim", "python-json-logger"} <= set(service)
+    assert {"fastapi", "uvicorn", "mcp", "psycopg", "cronsim", "opentelemetry-sdk", "python-json-logger"} <= set(
+        service
+    )
     assert not {"pytest", "playwright", "hypothesis"} & set(service)

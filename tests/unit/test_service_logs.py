@@ -1,4 +1,4 @@
-"""Logs of a service: what stands in them, and what never does."""
+"""Logs and traces of a service: what stands in them, and what never does."""
 
 import io
 import json
@@ -10,10 +10,14 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI, Request
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from kgcheck.errors import ConfigurationError
 from kgcheck.ledger.accounts import Role
 from kgcheck.service.access import Principal
-from kgcheck.service.logs import RequestLog, start_logging
+from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry, stop_telemetry, task_span, traced
 from tests.support.mcp import serving
 
 SECRET = "kgc_0123456789ab_" + "s" * 43
@@ -115,3 +119,104 @@ def test_an_error_is_logged_without_what_it_says(written: io.StringIO) -> None:
     (line,) = lines(written)
     assert line["exc_info"].startswith("KeyError at ")
     assert ASKED not in written.getvalue()
+
+
+# Traces
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    yield exporter
+    stop_telemetry()
+
+
+def test_a_span_for_every_request_and_task(spans: InMemorySpanExporter) -> None:
+    provider = start_telemetry(spans)
+    parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with serving(RequestLog(traced(application(), provider))) as address:
+        httpx2.get(f"{address}/v1/things/{ASKED}?q={ASKED}", headers={**HEADERS, "traceparent": parent}, timeout=30)
+        httpx2.get(f"{address}/v1/broken", timeout=30)
+    with task_span("audit", "t1"):
+        pass
+    with pytest.raises(RuntimeError), task_span("audit", "t2"):
+        raise RuntimeError(ASKED)
+    provider.force_flush()
+
+    found = {(span.name, (span.attributes or {}).get("kgcheck.task.id")): span for span in spans.get_finished_spans()}
+    thing, broken = found["GET /v1/things/{thing}", None], found["GET /v1/broken", None]
+    assert thing.attributes
+    assert thing.attributes["http.response.status_code"] == 200
+    assert thing.context
+    assert f"{thing.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
+    assert not broken.status.is_ok
+    assert found["task audit", "t1"].status.is_unset
+    assert found["task audit", "t2"].attributes == {
+        "kgcheck.task.kind": "audit", "kgcheck.task.id": "t2", "error.type": "RuntimeError",
+    }  # fmt: skip
+    everything = " ".join(span.to_json() for span in spans.get_finished_spans())
+    assert ASKED not in everything
+    assert SECRET not in everything
+
+
+def test_traces_are_off_unless_they_are_asked_for() -> None:
+    app = application()
+
+    assert traced(app, None) is app
+    with task_span("audit", "t1"):
+        pass
+
+
+def test_a_collector_that_is_away_stops_no_request() -> None:
+    class Away(SpanExporter):
+        def export(self, spans: Any) -> SpanExportResult:
+            assert all(isinstance(span, ReadableSpan) for span in spans)
+            return SpanExportResult.FAILURE
+
+    provider = start_telemetry(Away())
+    try:
+        with serving(traced(application(), provider)) as address:
+            assert httpx2.get(f"{address}/v1/things/x", timeout=30).json() == {"thing": "x"}
+    finally:
+        stop_telemetry()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "named"),
+    [
+        ("http://collector.example:4318", "authorization=Bearer x", ""),
+        ("http://me:secret@collector.example:4318", "", "other"),
+        ("HTTP://127.1:4318", "x-key=y", ""),
+    ],
+)
+def test_no_header_goes_to_a_collector_in_the_clear(
+    endpoint: str, headers: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in ("", "TRACES_"):
+        with monkeypatch.context() as patch:
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}ENDPOINT", endpoint)
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}HEADERS", headers)
+            with pytest.raises(ConfigurationError, match="in the clear"):
+                start_telemetry(cleartext_hosts=named)
+            patch.setenv(f"OTEL_EXPORTER_OTLP_{one}ENDPOINT", endpoint.lower().replace("http:", "https:"))
+            start_telemetry(cleartext_hosts=named)
+            stop_telemetry()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "named"),
+    [
+        ("http://collector:4318", "", ""),
+        ("http://collector:4318", "x-key=y", "collector"),
+        ("http://127.0.0.1:1", "x-key=y", ""),
+        ("", "x-key=y", ""),
+    ],
+)
+def test_a_collector_without_secrets_or_near_gets_its_spans(
+    endpoint: str, headers: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+
+    start_telemetry(cleartext_hosts=named)
+    stop_telemetry()
