@@ -3,12 +3,14 @@
 import re
 from datetime import timedelta
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kgcheck import clock
 from kgcheck.cli.options import (
+    FilePath,
     live_option,
     options_of,
     part_options,
@@ -35,6 +37,9 @@ def _prefix(context: click.Context, parameter: click.Parameter, value: str) -> s
 
 @click.command("serve")
 @part_options(*_PARTS, live=_LIVE)
+@click.option(
+    "--config", envvar="KGCHECK_CONFIG", type=FilePath(dir_okay=False), help="The kgcheck.toml with the jobs."
+)
 @options_of(ListeningOptions, "listening")
 @click.option(
     "--prefix", default="", callback=_prefix, help="Path under which a reverse proxy shows the service, such as /kg."
@@ -43,6 +48,7 @@ def _prefix(context: click.Context, parameter: click.Parameter, value: str) -> s
 def serve(
     parts: dict[str, Any],
     listening: ListeningOptions,
+    config: Path | None,
     prefix: str,
     tasks: int,
 ) -> None:
@@ -59,6 +65,7 @@ def serve(
 
     options = ServiceOptions(
         **parts,
+        config=config,
         prefix=prefix,
         hosts=tuple(name.lower() for name in listening.allowed_hosts),
         limits=ServiceLimits(per_minute=listening.rate, tasks=tasks),

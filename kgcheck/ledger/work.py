@@ -113,6 +113,7 @@ JOB_SCHEDULE = Table(
 
 _SHOWN = ("number", "job", "state", "planned", "started", "finished", "worker", "lease_until", "attempt")
 _SHOWN_AT_ITS_END = ("run", "severity", "message", "result")
+_OF_JOBS = ("number", "state", "severity", "message", "run")
 _OF_WORKERS = {"number", "job", "planned", "severity", "message", "worker", "lease_until", "noted", "stop"}
 
 
@@ -148,6 +149,10 @@ class WorkItem(Value):
     def as_row(self) -> dict[str, Any]:
         row = self.model_dump(mode="json")
         shown = {name: value for name, value in row.items() if name not in _OF_WORKERS}
+        if self.job:
+            # Where its reports are is of this machine.
+            result = {name: row[name] for name in _OF_JOBS} | {name: self.result.get(name) for name in ("new", "notes")}
+            shown["result"] = result if self.state is WorkState.DONE else {}
         return shown | {"stopping": self.stop and not self.state.is_over}
 
     def as_job_run(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from kgcheck.service.state import Service
 
 _API = (
     *(runs.router, findings.router, findings.decisions_router, patches.router),
-    *(questions.checks_router, questions.router, runs.references_router, tasks.router),
+    *(questions.checks_router, questions.router, tasks.jobs_router, runs.references_router, tasks.router),
     *(health.actions_router, health.router),
 )
 # The list of findings comes first: its own addresses are none of a finding.
@@ -35,6 +35,7 @@ TAGS = {
     "patches": "Repairs of the graph, made of findings; they can be undone.",
     "check": "One thing checked now, and what is verified.",
     "questions": "Questions to the graph and to papers.",
+    "jobs": "Audits and loads by a schedule.",
     "references": "What is checked against.",
     "tasks": "Long work, with its progress.",
     "actions": "Who did what through the service.",

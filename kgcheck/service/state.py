@@ -16,6 +16,7 @@ from fastapi import Depends, Request
 
 from kgcheck.choices import DEFAULT_PROFILE
 from kgcheck.context import Part, PartName
+from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
 from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.actions import ActionTable
@@ -24,6 +25,7 @@ from kgcheck.model import Value
 from kgcheck.progress import Progress
 from kgcheck.service.access import LOOPBACK
 from kgcheck.service.limits import Rates, ServiceLimits
+from kgcheck.service.problems import NotServed
 from kgcheck.service.sessions import StartToken
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.workspace import Workspace
@@ -103,6 +105,7 @@ class ServiceOptions(Value):
     literature: Path | None = None
     profile: str = DEFAULT_PROFILE
     live: bool = False
+    config: Path | None = None
     prefix: str = ""
     patches: Path | None = None
     is_local: bool = True
@@ -155,6 +158,12 @@ class Service:
     def open(self, progress: Progress | None = None) -> Workspace:
         """A workspace of its own, for long work in another thread; who opens it closes it."""
         return Workspace(**self.options.model_dump(include=_PARTS), settings=self._settings, progress=progress)
+
+    def project(self) -> Project:
+        """The kgcheck.toml of the service, as it stands now."""
+        if self.options.config is None:
+            raise NotServed("this service has no jobs", "start it with --config kgcheck.toml")
+        return read_project(self.options.config)
 
     @contextmanager
     def reading(self, longest: float | None = None) -> Iterator[Workspace]:

@@ -23,7 +23,7 @@ from kgcheck.ledger.accounts import Role
 from kgcheck.ledger.work import Ending, Lease, WorkItem, WorkState, WorkTable, ended_by, is_gone, this_worker
 from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.telemetry import task_span
-from kgcheck.workspace.tasks import KINDS, TaskKind
+from kgcheck.workspace.tasks import KINDS, TaskKind, TaskWork
 
 if TYPE_CHECKING:
     from kgcheck.service.state import Service
@@ -60,8 +60,13 @@ class Tasks:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
+        return self._start(kind, parameters, asking.name)
+
+    def _start(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
-        task = self._table.add(WorkItem(kind=kind, parameters=wanted, by=asking.name, created=clock.now()))
+        task = self._table.add(
+            WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
+        )
         self.go_on()
         with self._news:
             self._news.notify_all()
@@ -161,7 +166,7 @@ class Tasks:
 
     def _writes(self, task: WorkItem) -> bool:
         kind = self._kinds.get(task.kind)
-        return kind is None or kind.writes
+        return kind is None or kind.writes(task, self._service.options.config)
 
     def _begin(self, task: WorkItem, kind: TaskKind) -> None:
         lease = Lease(self._table, task, stopping=self._stopping).keep()
@@ -184,6 +189,8 @@ class Tasks:
         task = lease.work
         try:
             lease.perform(lambda: self._result(lease, kind))
+            for parameters in kind.following(task, self._service.options.config):
+                self._start(task.kind, parameters, task.by)
         except Ending:
             pass
         except LedgerError as error:
@@ -195,11 +202,13 @@ class Tasks:
             LOG.exception("task %s ended with a fault", task.id)
 
     def _result(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
-        if lease.work.attempt > MOST_ATTEMPTS:
+        config = self._service.options.config
+        if lease.work.attempt > MOST_ATTEMPTS + kind.retries(lease.work, config):
             raise KgcheckError(
                 f"the service ended {MOST_ATTEMPTS} times while it was at this", "begin it anew, with less at a time"
             )
+        work = TaskWork(lease, self._service.ledger, config)
         # A store that is written to is open for nobody else, also not for those who read pages.
-        alone = self._service.writing() if kind.writes else nullcontext()
+        alone = self._service.writing() if kind.writes(lease.work, config) else nullcontext()
         with alone, self._service.open(lease.watch()) as workspace:
-            return kind.work(workspace, lease)
+            return kind.work(workspace, work)

@@ -55,7 +55,7 @@ def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_
     world = HostileWorld(tmp_path, seed=new_seed(11), port=canary.port)
     with listening(Service(world.options, Settings(home=tmp_path / "home"))) as served:
         paths = ["/", "/findings", "/findings/decide?scope=all", "/runs", f"/runs/{world.run}", "/diff", "/patches"]
-        paths += [f"/patches/{world.patch}", "/ask?search=binds", "/ask?claim=binds", "/tasks", "/sign-in"]
+        paths += [f"/patches/{world.patch}", "/ask?search=binds", "/ask?claim=binds", "/jobs", "/tasks", "/sign-in"]
         paths += [
             f"/nodes/{world.node.label}/{quote(world.node.id, safe='')}",
             f"/tasks/{world.task}",

@@ -25,7 +25,7 @@ FOCUS = """() => {
   };
 }"""
 MOST = 250
-PAGES = ("/", "/findings?type=attribute", "/runs", "/patches", "/ask", "/tasks", "/diff")
+PAGES = ("/", "/findings?type=attribute", "/runs", "/patches", "/ask", "/jobs", "/tasks", "/diff")
 
 
 @pytest.fixture(scope="module")

@@ -314,7 +314,7 @@ def test_a_curators_whole_way(browser: Browser, tmp_path: Path) -> None:
 
 
 PATHS = (
-    *("/", "/findings", "/findings/decide?scope=all", "/runs", "/diff", "/patches", "/ask", "/tasks"),
+    *("/", "/findings", "/findings/decide?scope=all", "/runs", "/diff", "/patches", "/ask", "/jobs", "/tasks"),
     *("/findings/FINDING", "/runs/RUN", "/findings/0123456789abcdef", "/no/such/page"),
     *("/nodes", "/nodes?q=nobody", "/nodes/Protein/NODE", "/findings?node=Protein+NODE"),
 )

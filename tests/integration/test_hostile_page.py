@@ -37,6 +37,7 @@ def _places(row: RouteRow, world: HostileWorld, few: int) -> Iterator[str]:
         "runs": [world.run, f"{world.run[:-4]}0000"],
         "patches": [world.patch],
         "tasks": [world.task, "0" * 16, "1" * 16],
+        "jobs": [world.job, "%3Cscript%3E"],
         "static": ["page.css", "no_such.css"],
         "findings": [*world.findings[:few], "0" * 16],
     }
@@ -92,7 +93,7 @@ def _send(client: TestClient, method: str, path: str, given: dict[str, str], hea
 
 def _shown(client: TestClient, world: HostileWorld) -> None:
     """The pages show what is hostile, and not nothing."""
-    for path in ("/", "/findings", f"/findings/{world.findings[0]}", "/runs", f"/runs/{world.run}", "/tasks"):
+    for path in ("/", "/findings", f"/findings/{world.findings[0]}", "/runs", f"/runs/{world.run}", "/tasks", "/jobs"):
         assert MARK in client.get(path).text, path
     for path in (
         "/patches",

@@ -309,9 +309,25 @@ def test_references_have_their_releases(shared: TestClient) -> None:
 
 
 def test_what_the_service_was_started_without_is_not_there(shared: TestClient) -> None:
-    answer = shared.post("/v1/search", json={"query": "APOE"})
+    for answer in (shared.post("/v1/search", json={"query": "APOE"}), shared.get("/v1/jobs")):
+        assert refused(answer, 404, "not-served")["hint"].startswith("start it with --")
 
-    assert refused(answer, 404, "not-served")["hint"].startswith("start it with --")
+
+def test_jobs_of_a_project(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'[stores]\nmain = {{ place = "{demo().store}" }}\n\n'
+        '[jobs.nightly]\nkind = "audit"\nstore = "main"\nschedule = "30 2 * * *"\ntypes = ["existence"]\n'
+    )
+    with served(tmp_path, config=config) as client:
+        (job,) = got(client, "/v1/jobs")["jobs"]
+        shown = got(client, "/v1/jobs/nightly")
+
+        assert (job["job"], job["store"], job["last"]) == ("nightly", "graph.lbdb", None)
+        assert shown["settings"]["types"] == ["existence"]
+        assert str(tmp_path) not in json.dumps(shown)
+        assert got(client, "/v1/jobs/nightly/history") == {"runs": []}
+        refused(client.get("/v1/jobs/hourly"), 404, "unknown-name")
 
 
 def test_health_says_which_part_is_away(tmp_path: Path) -> None:
@@ -501,3 +517,18 @@ def test_patch_is_applied_and_undone_as_a_task(tmp_path: Path) -> None:
     assert (applied["state"], applied["result"]["done"], applied["by"]) == ("done", 1, undone["by"])
     assert (state, after["is_there"]) == ("applied", False)
     assert (undone["state"], again["is_there"]) == ("done", True)
+
+
+@pytest.mark.slow
+def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
+        '[jobs.quick]\nkind = "audit"\ntypes = ["structure"]\nrelations = ["ACTS_ON"]\n'
+    )
+    with served(tmp_path, config=config) as client:
+        task = done(client, client.post("/v1/jobs/quick/run"))
+        (run,) = got(client, "/v1/jobs/quick/history")["runs"]
+
+    assert (task["state"], task["error"]) == ("done", {})
+    assert (run["state"], run["run"]) == ("done", task["result"]["run"])

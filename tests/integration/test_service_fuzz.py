@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.support.api import served
+from tests.support.audits import demo
 from tests.support.chance import new_seed
 
 CHECKS = [
@@ -40,7 +41,9 @@ SEED = new_seed(1)
 def fuzzed(tmp_path: Path) -> Iterator[tuple[TestClient, Any]]:
     # A service for each test: schemathesis ends it with the client of its own.
     folder = tmp_path
-    with served(folder) as client:
+    config = folder / "kgcheck.toml"
+    config.write_text(f'[stores]\nmain = {{ place = "{demo().store}" }}\n\n[jobs.nightly]\nkind = "audit"\n')
+    with served(folder, config=config) as client:
         # Its home and the graph stay as they are: long work is only begun with what is not there.
         project = ProjectConfig(generation=GenerationConfig(allow_x00=True))
         projects = SchemathesisConfig(projects=ProjectsConfig(default=project))

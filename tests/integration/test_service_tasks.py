@@ -28,7 +28,8 @@ from fastapi.testclient import TestClient
 from kgcheck import clock
 from kgcheck.errors import JobUnderWay, UnknownName, UsageError
 from kgcheck.ledger.accounts import Role
-from kgcheck.ledger.work import LEASE, Lease, WorkItem, WorkState, WorkTable
+from kgcheck.ledger.ledger import Ledger
+from kgcheck.ledger.work import LEASE, WorkItem, WorkState, WorkTable
 from kgcheck.model import Value
 from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.app import create_app
@@ -36,7 +37,7 @@ from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.tasks import MOST_ATTEMPTS, Tasks
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
-from kgcheck.workspace.tasks import TaskKind
+from kgcheck.workspace.tasks import TaskKind, TaskWork
 from tests.support import ROOT
 from tests.support.api import bearer, demo_ledger
 from tests.support.audits import LEDGER, demo, demo_audit
@@ -50,6 +51,7 @@ class Wanted(Value):
 
     steps: int = 3
     fault: str = ""
+    job: str | None = None
 
 
 class Steps:
@@ -60,21 +62,25 @@ class Steps:
         self.free.set()
         self.begun: list[str] = []
 
-    def __call__(self, workspace: Workspace, lease: Lease) -> dict[str, Any]:
-        wanted = Wanted.model_validate(lease.work.parameters)
-        self.begun.append(lease.work.id)
+    def __call__(self, workspace: Workspace, work: TaskWork) -> dict[str, Any]:
+        wanted = Wanted.model_validate(work.task.parameters)
+        self.begun.append(work.task.id)
         if wanted.fault == "known":
             raise UsageError("it cannot be done", "do another thing")
         if wanted.fault:
             raise RuntimeError(f"secret {wanted.fault}")
-        with lease.watch().step("working", wanted.steps) as step:
-            for number in range(int(lease.work.noted.get("from", 0)), wanted.steps):
+        with work.lease.watch().step("working", wanted.steps) as step:
+            for number in range(int(work.task.noted.get("from", 0)), wanted.steps):
                 while not self.free.wait(0.02):
                     # Here a task that is to end does.
                     step.advance(0)
-                lease.note(noted={"from": number + 1})
+                work.lease.note(noted={"from": number + 1})
                 step.advance()
         return {"steps": wanted.steps}
+
+
+def _after(task: WorkItem, config: Path | None) -> list[dict[str, Any]]:
+    return [{"job": "second", "steps": 1}] if task.job == "first" else []
 
 
 @pytest.fixture
@@ -87,8 +93,8 @@ def serving(folder: Path, work: Steps, **options: Any) -> Iterator[Service]:
     place = {"store": str(folder / "g.lbdb"), "ledger": str(folder / "ledger.sqlite")}
     service = Service(ServiceOptions(**place, **options), Settings(home=folder / "home"))
     kinds = {
-        "read": TaskKind("read", Wanted, work),
-        "write": TaskKind("write", Wanted, work, writes=True),
+        "read": TaskKind("read", Wanted, work, following=_after),
+        "write": TaskKind("write", Wanted, work, writes=lambda *_: True),
     }
     service.__dict__["tasks"] = Tasks(service, kinds)
     try:
@@ -199,6 +205,22 @@ def test_a_task_that_fails_says_why_and_no_more(service: Service) -> None:
     assert known.state is fault.state is WorkState.FAILED
     assert known.error == {"title": "UsageError", "detail": "it cannot be done", "hint": "do another thing"}
     assert "hunter2" not in json.dumps(fault.as_row()["error"])
+
+
+def test_a_job_is_one_row_is_begun_once_and_is_followed_by_another(service: Service, work: Steps) -> None:
+    work.free.clear()
+    first = service.tasks.start("read", {"job": "first"}, ADA)
+    until(lambda: work.begun == [first.id])
+
+    again = ended(service, service.tasks.start("read", {"job": "first"}, ADA))
+
+    assert (again.state, again.error["title"]) == (WorkState.FAILED, "JobUnderWay")
+    work.free.set()
+    assert ended(service, first).state is WorkState.DONE
+    until(lambda: service.tasks.list(1)[0].job == "second")
+    second = ended(service, service.tasks.list(1)[0])
+    assert (second.state, second.by, second.result) == (WorkState.DONE, "ada", {"steps": 1})
+    assert len(WorkTable(service.ledger.database).history("first")) == 2
 
 
 def test_a_service_that_stops_hands_its_tasks_back(tmp_path: Path, work: Steps) -> None:
@@ -364,4 +386,43 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
         new = {run.id for run, _ in workspace.runs()} - runs
     assert decided == {one["fingerprint"]: 1 for one in found}
     assert new == {ended_task["run"]}
+    assert outcomes(ledger, ended_task["run"]) == outcomes(demo_audit() / LEDGER, "latest")
+
+
+@pytest.mark.slow
+def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of a job is one piece of work, also where it is begun as a task, and after a kill."""
+    monkeypatch.setenv("KGCHECK_START_TOKEN", "a" * 32)
+    head = {"authorization": f"Bearer {'a' * 32}"}
+    ledger = tmp_path / "ledger.sqlite"
+    config = tmp_path / "kgcheck.toml"
+    config.write_text(
+        f'ledger = "{ledger}"\n[stores]\nmain = {{ place = "{demo().store}" }}\n'
+        f'[references.main]\nsnapshot = "{demo().reference}"\n'
+        '[defaults]\nstore = "main"\nreference = "main"\n[jobs.all]\nkind = "audit"\n'
+    )
+
+    def pieces() -> int:
+        with Workspace(ledger=ledger) as workspace, Ledger(workspace.ledger, create=False) as known:
+            return sum(len(known.done(run)) for run in known.runs())
+
+    with started(ledger, tmp_path, "--config", str(config)) as (process, address):
+        answer = httpx2.post(f"{address}v1/jobs/all/run", headers=head, timeout=30)
+        assert answer.status_code == 202, answer.text
+        task = answer.json()["id"]
+        until(lambda: pieces() > 3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+    with (
+        started(ledger, tmp_path, "--config", str(config)) as (process, address),
+        httpx2.Client(base_url=address, headers=head, timeout=30) as client,
+    ):
+        with client.stream("GET", f"/v1/tasks/{task}/events", timeout=200) as answer:
+            assert "event: end" in "".join(answer.iter_text())
+        ended_task = client.get(f"/v1/tasks/{task}").json()
+        history = client.get("/v1/jobs/all/history").json()["runs"]
+        runs = client.get("/v1/runs").json()["runs"]
+    assert (ended_task["state"], ended_task["attempt"]) == ("done", 2), ended_task
+    assert [(run["state"], run["run"]) for run in history] == [("done", ended_task["run"])]
+    assert [run["id"] for run in runs] == [ended_task["run"]], "the audit that was begun went on"
     assert outcomes(ledger, ended_task["run"]) == outcomes(demo_audit() / LEDGER, "latest")

@@ -6,6 +6,7 @@ MARK, so that an element, an attribute or an address that a text made tells wher
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -152,6 +153,7 @@ class HostileWorld:
     run = "20261120-093000-beef"
     patch = "0123456789abcdef"
     task = "fedcba9876543210"
+    job = "nightly"
 
     def __init__(self, folder: Path, seed: int, port: int = 9) -> None:
         self.texts = HostileTexts(seed, port)
@@ -165,6 +167,11 @@ class HostileWorld:
         self._write_graph(ids)
         self._write_papers()
         self._write_ledger(ids)
+        (folder / "kgcheck.toml").write_text(
+            f"ledger = {json.dumps(str(folder / 'ledger.sqlite'))}\n"
+            f"[stores.main]\nplace = {json.dumps(str(folder / 'graph.lbdb'))}\n"
+            '[jobs.nightly]\nkind = "audit"\nschedule = "30 2 * * *"\n'
+        )
 
     @property
     def options(self) -> ServiceOptions:
@@ -173,7 +180,13 @@ class HostileWorld:
             store=str(self.folder / "graph.lbdb"),
             ledger=str(self.folder / "ledger.sqlite"),
             literature=str(self.folder / "papers"),
+            config=self.folder / "kgcheck.toml",
         )
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What the places in a route stand for."""
+        return {"run": self.run, "patch": self.patch, "task": self.task, "job": self.job}
 
     def _write_graph(self, ids: list[str]) -> None:
         schema, text = load_schema(), self.texts.text
@@ -263,11 +276,14 @@ class HostileWorld:
             tasks.add(
                 WorkItem(
                     id=name, kind=kind, state=state, step=text(), by=text(), created=AT, ended=late, run=text(),
-                    parameters={"patch": text()},
+                    parameters={"patch": text(), "job": text()},
                     result={"done": 2, "conflicts": [text()]},
                     error={"detail": text(), "hint": text(), "title": text()},
                 )
             )  # fmt: skip
+        runs = WorkTable(ledger.database)
+        run = runs.begin(WorkItem(job=self.job, created=AT), text(), AT)
+        runs.change(run, state=WorkState.FAILED, ended=late, message=text())
 
     def _findings(self, run: Run, ids: list[str]) -> Iterator[Finding]:
         text = self.texts.text

@@ -55,7 +55,7 @@ async def get_live(asking: Open) -> Alive:
 async def get_ready(service: Served, asking: Open) -> JSONResponse:
     """Say within a second whether the ledger, the store and the references can be read now, and which cannot.
 
-    While a patch is applied, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
+    While a patch is applied or a job loads, the store is `StoreLocked`; what does not answer in time `TookTooLong`.
     """
     # Whoever may ask need not know where a part is.
     parts = [PartRow.of(part) for part in await service.looks.parts()]

@@ -1,8 +1,8 @@
-"""Web pages of the overview, runs, two runs compared, and tasks; the button to begin an audit."""
+"""Web pages of the overview, runs, two runs compared, tasks and jobs; the buttons to begin an audit or a job."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, HTTPException, Path, Query, Request, Response
@@ -19,7 +19,8 @@ from kgcheck.service.api.shapes import RunId
 from kgcheck.service.api.tasks import TaskId
 from kgcheck.service.page.rendering import is_fragment, redirect, render, static_files
 from kgcheck.service.page.triage import latest_audit
-from kgcheck.service.state import Served
+from kgcheck.service.state import Served, Service
+from kgcheck.workspace.job_listing import history_rows, job_rows
 from kgcheck.workspace.tasks import AuditWanted
 from kgcheck.workspace.workspace import Workspace
 
@@ -117,7 +118,7 @@ def overview(request: Request, service: Served, asking: Viewer) -> Response:
         request, "overview", asking, run=run, store=run.store, counts=counts, total=counts.total(),
         found=facets.marks, followed=facets.followed,
         states=facets.of("states"), before=listed.diff.before_id, decisions=facets.of("decisions"), trend=trend,
-        sources=sources_of(run.releases),
+        jobs=job_list(service), sources=sources_of(run.releases),
     )  # fmt: skip
 
 
@@ -232,6 +233,8 @@ _WORDS = {
     "audit": "Audit of the graph",
     "patch_apply": "Patch applied to the graph",
     "patch_undo": "Patch undone",
+    "job": "Job",
+    "load_job": "Job",
 }
 
 
@@ -257,5 +260,25 @@ def cancel(request: Request, name: TaskId, service: Served, asking: Curator) -> 
 
 def _words(task: WorkItem) -> str:
     """Describe a task in words."""
-    about = task.parameters.get("patch") or ""
+    about = task.parameters.get("patch") or task.parameters.get("job") or ""
     return " ".join(filter(None, (_WORDS.get(task.kind, task.kind), str(about))))
+
+
+def job_list(service: Service) -> list[dict[str, Any]]:
+    """The jobs as rows; none where the service names no kgcheck.toml."""
+    return job_rows(service.project()) if service.options.config else []
+
+
+@router.post("/jobs/{name}/run")
+def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
+    """Run a job now, as a task."""
+    service.project().job(name)
+    return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
+
+
+@router.get("/jobs")
+def jobs(request: Request, service: Served, asking: Viewer) -> Response:
+    """The jobs, and their runs."""
+    is_named = service.options.config is not None
+    history = history_rows(service.project(), None, _PAGE) if is_named else []
+    return render(request, "jobs", asking, jobs=job_list(service), history=history, is_named=is_named)
