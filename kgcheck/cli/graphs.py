@@ -455,7 +455,18 @@ def _selects(schema: "Schema") -> None:
 
 @click.group("ledger")
 def ledger() -> None:
-    """Copy what keeps the runs to another place."""
+    """Show what keeps the runs, and copy it to another place."""
+
+
+@ledger.command("info")
+@workspace_options("ledger", progress=False)
+@table_or_json_option()
+def ledger_info(workspace: "Workspace", format_: str) -> None:
+    """Show what the ledger is kept in, its format, its size, and how much is in it."""
+    from kgcheck.report.tables import ledger_table
+
+    facts = workspace.ledger_facts()
+    show(format_, facts._asdict(), ledger_table(facts))
 
 
 @ledger.command("copy")

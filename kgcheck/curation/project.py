@@ -365,6 +365,13 @@ class Project:
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
 
+    def places_of(self, job: AnyJob) -> dict[str, Any]:
+        if isinstance(job, LoadJob):
+            return {}
+        reference = self.reference_of(job)
+        shown = reference.model_dump(mode="json") if reference else None
+        return {"reference": shown, "literature": self.literature_of(job)}
+
     def following(self, name: str) -> list[str]:
         return [
             other for other, job in self.values.jobs.items() if isinstance(job, CheckingFiles) and name in job.after

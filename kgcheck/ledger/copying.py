@@ -1,6 +1,6 @@
-"""Copy a ledger into another one, SQLite or PostgreSQL, all or nothing."""
+"""Copy a ledger into another one, SQLite or PostgreSQL, all or nothing; its size and rows."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, Select, Table, TypeDecorator, func, insert, select, text
 from sqlalchemy import column as plain_column
@@ -11,7 +11,7 @@ from kgcheck.errors import FROM_A_COPY, LedgerError
 from kgcheck.ledger.bulk_insert import copy_in
 from kgcheck.ledger.database import Database
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import METADATA
+from kgcheck.ledger.tables import FORMAT, METADATA
 from kgcheck.progress import Progress
 
 _TOGETHER = 5_000
@@ -93,3 +93,23 @@ def go_on_counting(connection: Connection, table: Table) -> None:
     if name is not None:
         largest = select(func.max(number)).scalar_subquery()
         connection.execute(select(func.setval(name, func.coalesce(largest, 1), largest.is_not(None))))
+
+
+class LedgerFacts(NamedTuple):
+    """Facts about a ledger: its database, its format, and how much is in it."""
+
+    ledger: str
+    database: str
+    """The program, and its version."""
+    format: int
+    bytes: int
+    rows: dict[str, int]
+    """By table."""
+
+
+def facts_of(database: Database) -> LedgerFacts:
+    """Describe a ledger, and how much is in it, at one moment."""
+    with database.reading() as connection:
+        program, size = database.about(connection)
+        rows = {table.name: _count(connection, _as_it_stands(table)) for table in METADATA.sorted_tables}
+    return LedgerFacts(database.where, program, FORMAT, size, rows)

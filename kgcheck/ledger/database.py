@@ -71,6 +71,9 @@ class Database:
     def after_a_run(self, connection: Connection) -> None:
         self._backend.after_a_run(connection)
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        return self._backend.about(connection)
+
     def close(self) -> None:
         """Close the file, unless somebody else in this process has it open."""
         if not self._is_closed:

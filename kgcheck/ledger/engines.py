@@ -135,6 +135,10 @@ class SqliteFile:
     def after_a_run(self, connection: Connection) -> None:
         """SQLite goes by the keys alone."""
 
+    def about(self, connection: Connection) -> tuple[str, int]:
+        pages, size = (_number(connection, f"PRAGMA {name}") for name in ("page_count", "page_size"))
+        return f"SQLite {sqlite3.sqlite_version}", pages * size
+
     def in_words(self, error: DatabaseError) -> LedgerError:
         where, message = self.name, str(error.orig)
         match message:
@@ -310,6 +314,15 @@ class PostgresDatabase:
     def after_a_run(self, connection: Connection) -> None:
         """Let the server look at what was added: by what it knew before, it takes tables of millions for small ones."""
         connection.exec_driver_sql("ANALYZE finding, finding_key, finding_place, compared")
+
+    def about(self, connection: Connection) -> tuple[str, int]:
+        sizes = text(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
+            "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname = ANY(:names)"
+        )
+        size = connection.execute(sizes, {"names": list(METADATA.tables)}).scalar_one()
+        version = connection.exec_driver_sql("SHOW server_version").scalar_one()
+        return f"PostgreSQL {version}", int(size)
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         stated = str(error.orig).strip().partition("\n")[0]

@@ -27,6 +27,7 @@ from kgcheck.report.safe_console import RowTable, cell, facts_table, lines
 # Every command that shows a table would wait for what only some of them show.
 if TYPE_CHECKING:
     from kgcheck.agents.transcript import Event
+    from kgcheck.ledger.copying import LedgerFacts
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import PatchEntry
     from kgcheck.ledger.verified import Verified
@@ -402,3 +403,12 @@ def transcript_line(event: "Event") -> str:
 def _short(result: dict[str, object] | None) -> str:
     text = json.dumps(result)
     return text if len(text) <= _SHOWN_RESULT else text[:_SHOWN_RESULT] + " ..."
+
+
+def ledger_table(facts: "LedgerFacts") -> RenderableType:
+    """Facts of a ledger, and how much is in it: one row a fact."""
+    rows = ((name, f"{count:,}") for name, count in facts.rows.items())
+    size = f"{facts.bytes / 2**20:,.1f} MiB"
+    return facts_table(
+        (("ledger", facts.ledger), ("kept in", facts.database), ("format", str(facts.format)), ("size", size), *rows)
+    )

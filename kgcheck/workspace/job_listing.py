@@ -1,4 +1,4 @@
-"""List jobs of kgcheck.toml as rows: schedules, next firings, and history of runs."""
+"""List jobs of kgcheck.toml as rows: settings, next firings, and history of runs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +34,22 @@ def job_rows(project: Project) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+def job_row(project: Project, name: str) -> dict[str, Any]:
+    """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
+    job = project.job(name)
+    store, schedule = project.store_of(job), project.schedule_of(name)
+    return {
+        "job": name,
+        "file": str(project.path.absolute()),
+        "ledger": str(job_ledger(project)),
+        **job.model_dump(mode="json"),
+        "store": store.model_dump(mode="json") if store else None,
+        "time_zone": str(schedule.zone) if schedule else None,
+        "next": _shown(schedule.after(clock.now())) if schedule else None,
+        **project.places_of(job),
+    }
 
 
 def history_rows(project: Project, name: str | None, limit: int) -> list[dict[str, Any]]:

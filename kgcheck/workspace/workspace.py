@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.improvement_log import ImprovementLog
     from kgcheck.grounding.score import ScoreCard
     from kgcheck.ledger.accounts import Users
+    from kgcheck.ledger.copying import LedgerFacts
     from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
@@ -692,6 +693,13 @@ class Workspace(Context):
                 raise UsageError("the two ledgers are the same", "name another place to copy to")
             with Ledger(place) as target:
                 return copy_ledger(ledger.database, target.database, self.progress)
+
+    def ledger_facts(self) -> "LedgerFacts":
+        """Describe the ledger: its database, its format and size, and the number of rows of its tables."""
+        from kgcheck.ledger.copying import facts_of
+
+        with self.reading() as ledger:
+            return facts_of(ledger.database)
 
     @contextmanager
     def users(self) -> "Iterator[Users]":

@@ -118,6 +118,7 @@ def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one
 
 def test_unknown_job_and_no_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     assert kgcheck("job", "run", "idz", cwd=folder).refuses("there is no job 'idz'")
+    assert kgcheck("job", "show", "idz", cwd=folder).refuses("there is no job 'idz'")
     assert kgcheck("job", "history", "idz", cwd=folder).refuses("there is no job 'idz'")
     empty = tmp_path_factory.mktemp("empty")
     assert kgcheck("job", "list", cwd=empty).refuses("there is no kgcheck.toml in this folder or above")

@@ -21,7 +21,7 @@ from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.run import NOT_DECIDED, HandedOver
-from kgcheck.ledger.tables import METADATA
+from kgcheck.ledger.tables import FORMAT, METADATA
 from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
 from kgcheck.progress import NoProgress
@@ -226,3 +226,20 @@ def test_what_cannot_be_copied(places: Places, tmp_path: Path) -> None:
         target = places.new(kind)
         assert kgcheck("ledger", "copy", source, target).refuses("the ledger"), kind
         assert not any(content(target).values())
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_info(places: Places, kind: str) -> None:
+    place = places.new(kind)
+    fill(place)
+
+    facts = json.loads(kgcheck("ledger", "info", "--ledger", place, "--format", "json").out)
+    shown = kgcheck("ledger", "info", "--ledger", place).out
+
+    assert facts["ledger"] == place
+    assert facts["database"].lower().startswith(kind)
+    assert facts["format"] == FORMAT
+    assert 50_000 < facts["bytes"] < 5_000_000
+    assert facts["rows"]["finding"] == 240
+    assert "kept in" in shown
+    assert "240" in shown
