@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_attempt, wait_exponential
 
 from kgcheck.cleartext import NAMED, is_cleartext_host
-from kgcheck.curation.project import NotificationEntry, RetryRule, duration
+from kgcheck.curation.project import NotificationEntry, Retention, RetryRule, duration
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.errors import EXIT_INCOMPLETE, KgcheckError, StoreLocked
 from kgcheck.ledger.work import Lease, WorkItem, WorkState, WorkTable
@@ -23,9 +23,6 @@ from kgcheck.visible import visible
 
 EXAMPLES = 10
 """Most new findings that a message shows."""
-
-LONGEST_WAIT_S = 3_600.0
-"""Longest wait before something that was away is tried again."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +96,15 @@ def _try(lease: Lease, rule: RetryRule, work: Callable[[], JobWork]) -> JobWork:
             lease.note(attempt=first + state.attempt_number - 1)
 
     def is_worth_it(error: BaseException) -> bool:
-        return isinstance(error, KgcheckError) and (
+        away = isinstance(error, KgcheckError) and (
             error.exit_code == EXIT_INCOMPLETE or isinstance(error, StoreLocked)
         )
+        return away or (rule.on == "any" and isinstance(error, KgcheckError))
 
+    wait = duration(rule.wait).total_seconds()
     retrying = Retrying(
         stop=stop_after_attempt(rule.times + 1),
-        wait=wait_exponential(multiplier=duration(rule.wait).total_seconds(), max=LONGEST_WAIT_S),
+        wait=wait_exponential(multiplier=wait, max=duration(rule.longest).total_seconds()),
         retry=retry_if_exception(is_worth_it) | retry_if_result(lambda done: done.unfinished),
         sleep=lease.sleep,
         before=count,
@@ -127,6 +126,18 @@ def open_since(runs: WorkTable, run: WorkItem) -> tuple[datetime, dict[str, Any]
             break
         since, noted = row.created, {**row.result, **noted}
     return since, noted
+
+
+def old_runs(rule: Retention, history: Sequence[WorkItem], moment: datetime) -> set[str]:
+    """Audits of a job that its rule does not keep."""
+    began: dict[str, datetime] = {}
+    for run in history:
+        if run.run:
+            began.setdefault(run.run, run.created)
+    old = set(list(began)[rule.runs :]) if rule.runs is not None else set()
+    if rule.age is not None:
+        old |= {name for name, at in began.items() if at < moment - duration(rule.age)}
+    return old
 
 
 LONGEST_S = 60.0

@@ -21,7 +21,7 @@ from kgcheck.errors import InputError, InputMissing, UnknownName, nearest
 from kgcheck.inputs import plain_pattern
 from kgcheck.ledger.place import checked_place
 from kgcheck.model import Value
-from kgcheck.options import AuditScope, GroundLimits, LoadOptions, checked_by, one_of
+from kgcheck.options import AuditScope, ClaimOptions, GroundLimits, ItemOptions, LoadOptions, checked_by, one_of
 from kgcheck.outputs import make_folder, write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
@@ -142,16 +142,21 @@ class AuditEntry(Value):
 
 
 class RetryRule(Value):
-    """Rule for retries where something was away or in use."""
+    """Rule for retries after a failure."""
 
     times: int = Field(default=0, ge=0, le=100, description="how often it is tried again")
     wait: Duration = Field(default="1m", description="before the first time; each next wait is twice as long")
+    longest: Duration = Field(default="1h", description="no wait is longer")
+    on: Literal["unavailable", "any"] = Field(
+        default="unavailable", description="only where something was away or in use, or after any failure"
+    )
 
 
 class Retention(Value):
     """Retention of the runs of a job in the ledger. Decisions, and the newest run, always stay."""
 
-    runs: int | None = Field(default=None, ge=1, description="so many of the newest; all unless set")
+    runs: int | None = Field(default=None, ge=1, description="so many of the newest")
+    age: Duration | None = Field(default=None, description="those that are no older")
 
 
 class ReportEntry(Value):
@@ -241,6 +246,17 @@ class RefreshJob(Checking):
     sources: tuple[str, ...] = Field(default=(), description="only the files of these sources; all where none is named")
 
 
+class BatchJob(Referring, ClaimOptions, ItemOptions):
+    """Answers questions, checks items or verifies claims, and measures how well."""
+
+    kind: Literal["batch"]
+    task: Literal["kgqa", "kgcheck", "scv"]
+    file: Place = Field(description="the questions, items or claims")
+    out: PathPattern = Field(description="folder for the results; may hold {job}, {date}, {time} and {run}")
+    literature: str | None = Field(default=None, description="a name under [literature]; none unless set")
+    brain: Annotated[str, *one_of("brain", BRAINS)] = "rules"
+
+
 class CheckingFiles(Referring):
     """Settings of jobs that check the files of a folder."""
 
@@ -277,8 +293,7 @@ class GroundJob(CheckingFiles, GroundLimits):
     )
 
 
-AnyJob = LoadJob | AuditJob | RefreshJob | ProtocolsJob | GroundJob
-Job = Annotated[AnyJob, Field(discriminator="kind")]
+Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob, Field(discriminator="kind")]
 
 
 class JobFile(Value):
@@ -317,6 +332,8 @@ _OUTPUT = re.compile(
 """Keys of what jobs write to."""
 
 E = TypeVar("E")
+
+AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
 
 
 class Project:

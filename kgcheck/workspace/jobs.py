@@ -10,10 +10,13 @@ from typing import Any
 
 from kgcheck import clock
 from kgcheck.audit.run import options_in
+from kgcheck.bench.batches import answer_questions, check_items, verify_claims
+from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.facets import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, notify, open_since, work_by_rule
+from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, notify, old_runs, open_since, work_by_rule
 from kgcheck.curation.project import (
     AuditJob,
+    BatchJob,
     Checking,
     CheckingFiles,
     GroundJob,
@@ -22,9 +25,11 @@ from kgcheck.curation.project import (
     ProtocolsJob,
     ReferenceEntry,
     RefreshJob,
+    Retention,
 )
 from kgcheck.curation.thresholds import Severity, judge, worst
 from kgcheck.errors import (
+    ChangedMeanwhile,
     InputError,
     KgcheckError,
     LedgerError,
@@ -116,11 +121,10 @@ class JobWorker:
             # Refused before the work, not after it.
             self._project.check_trusted()
         self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
-        most, ledger = self._job.keep.runs, self._ledger
+        keep, ledger = self._job.keep, self._ledger
         old = set[str]()
-        if most is not None:
-            audits = dict.fromkeys(run.run for run in self._runs.history(self._name) if run.run)
-            old = set(list(audits)[most:])
+        if keep != Retention():
+            old = old_runs(keep, self._runs.history(self._name), clock.now())
             old -= needed(ledger, old)
         forget(ledger.database, sorted(old))
         files = VerifiedFiles.of(ledger, self._settings.home)
@@ -136,6 +140,8 @@ class JobWorker:
                 return self._load_and_audit(job)
             case RefreshJob() as job:
                 return self._refresh(job)
+            case BatchJob() as job:
+                return self._batch(job)
             case job:
                 return self._check_files(job)
 
@@ -281,6 +287,25 @@ class JobWorker:
                 "no snapshot was made of the rest; files that came are not fetched again",
             )
 
+    def _batch(self, job: BatchJob) -> JobWork:
+        file, out = Path(self._project.place(job.file)), self._path(job.out)
+        reference = self._project.reference_of(job) if job.task == "kgcheck" else None
+        snapshot, live = reference.snapshot if reference else None, job.live
+        papers = self._project.literature_of(job) if job.literature or job.task == "scv" else None
+        with self._open(snapshot, literature=papers, live=live, brain=job.brain) as workspace:
+            if job.task == "scv":
+                claims = verify_claims(workspace, file, out, job)
+                return _batched(claims.batch, claims.open, claims.report, claims.notes)
+            run_batch = answer_questions if job.task == "kgqa" else check_items
+            notes: tuple[str, ...] = ()
+            try:
+                done = run_batch(workspace, file, out=out, options=job)
+            except ChangedMeanwhile as changed:
+                set_aside(out)
+                notes = (f"the batch was begun anew: {changed.message}",)
+                done = run_batch(workspace, file, out=out, options=job)
+        return _batched(done.batch, done.batch.failed, done.results, (*notes, *done.notes))
+
     def _check_files(self, job: ProtocolsJob | GroundJob) -> JobWork:
         # Other jobs, and a service, do without the extras of manuscripts and protocols.
         from kgcheck.workspace.file_jobs import check_folder, ground_folder
@@ -359,6 +384,18 @@ class JobWorker:
         at = at.astimezone(zone) if zone else at
         filled = pattern.format(job=self._name, date=f"{at:%Y-%m-%d}", time=f"{at:%H%M%S}", run=audit)
         return Path(self._project.output(pattern, filled))
+
+
+def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> JobWork:
+    text = f"{batch.done:,} done now, {batch.before:,} before, {batch.failed:,} with an error"
+    return JobWork(
+        Severity.UNAVAILABLE if left else Severity.OK,
+        f"{text}, {left:,} open" if left else text,
+        unfinished=left > 0,
+        reports=(str(results),),
+        notes=notes,
+        figures={"done": batch.done, "before": batch.before, "failed": batch.failed, "unfinished": left > 0},
+    )
 
 
 def _newer_of(snapshot: Path) -> Path:

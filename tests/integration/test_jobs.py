@@ -166,6 +166,13 @@ MORE = """
 address_env = "NO_SUCH_ADDRESS"
 when = ["always"]
 
+[jobs.questions]
+kind = "batch"
+task = "kgqa"
+file = "questions.json"
+out = "answers/{job}"
+notify = ["team"]
+
 [jobs.late]
 kind = "load"
 directory = "not-there"
@@ -173,16 +180,25 @@ notify = ["team"]
 """
 
 
-def test_runs_that_a_job_does_not_keep_leave_the_ledger(folder: Path) -> None:
-    (folder / "kgcheck.toml").write_text(AUDIT.replace("reports = ", "keep = { runs = 1 }\nreports = "))
-    project = read_project(folder / "kgcheck.toml")
+def test_a_batch_is_a_job_and_a_message_that_cannot_be_sent_loses_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_ADDRESS", raising=False)
+    # A file that is named is trusted with its addresses.
+    monkeypatch.setenv("KGCHECK_CONFIG", str(folder / "kgcheck.toml"))
+    (folder / "kgcheck.toml").write_text(AUDIT + MORE)
+    questions = [{"question": "Which protein is O60502?", "type": "one-hop", "answer": [{"id": "O60502"}]}]
+    (folder / "questions.json").write_text(json.dumps(questions))
 
-    first, *newer = [run_job(project, "ids")[1].run for _ in range(3)]
+    ended = kgcheck("job", "run", "questions", "--format", "json", cwd=folder)
 
-    # The newest one is compared with the one before.
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        assert [audit.id for audit in ledger.runs()] == newer[::-1]
-    assert first not in newer
+    assert ended.code == 0, ended.err
+    run = json.loads(ended.out)
+    assert (run["state"], run["severity"], run["result"]["done"]) == ("done", "ok", 1)
+    assert (folder / "answers" / "questions" / "metrics.json").exists()
+    why = "the environment has no NO_SUCH_ADDRESS"
+    assert run["result"]["notifications"] == [{"name": "team", "sent": False, "why": why}]
+    assert f"notification team: {why}" in ended.err
 
 
 def test_a_job_that_fails_says_why_and_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

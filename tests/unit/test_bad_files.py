@@ -40,7 +40,7 @@ kind = "audit"
 types = ["existence", "triple"]
 schedule = "30 2 * * mon-fri"
 retry = { times = 2, wait = "5m" }
-keep = { runs = 30 }
+keep = { runs = 30, age = "90d" }
 reports = [{ format = "html", path = "reports/{job}-{date}.html" }]
 notify = ["team"]
 [[jobs.nightly.thresholds]]

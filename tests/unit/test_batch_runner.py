@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.bench.runner import keep_options, read_results, run_batch
-from kgcheck.errors import InputError, InputFormat, KgcheckError, UsageError
+from kgcheck.bench.runner import keep_options, read_results, run_batch, set_aside
+from kgcheck.errors import ChangedMeanwhile, InputError, InputFormat, KgcheckError, UsageError
 
 
 def items(n: int) -> list[tuple[str, int]]:
@@ -158,6 +158,22 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         run_batch(items(1), double, tmp_path / "file" / "results.jsonl")
+
+
+@pytest.mark.parametrize("run", [".", "run-2"])
+def test_a_batch_of_a_graph_that_has_changed_begins_anew_and_keeps_its_results(tmp_path: Path, run: str) -> None:
+    folder = tmp_path / run
+    keep_options(folder, {"store": "s", "graph": "one"})
+    run_batch(items(1), double, folder / "results.jsonl")
+    before = (folder / "results.jsonl").read_bytes()
+
+    with pytest.raises(ChangedMeanwhile, match="the graph has changed since the batch in"):
+        keep_options(folder, {"store": "s", "graph": "two"})
+    set_aside(tmp_path)
+    keep_options(folder, {"store": "s", "graph": "two"})
+
+    assert (folder / "results.before.jsonl").read_bytes() == before
+    assert run_batch(items(1), double, folder / "results.jsonl").before == 0
 
 
 def test_a_batch_goes_on_as_it_began(tmp_path: Path) -> None:

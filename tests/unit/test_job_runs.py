@@ -191,7 +191,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 AWAY = SourceUnreachable("down")
-RULE = RetryRule(times=3, wait="40m")
+RULE = RetryRule(times=3, wait="10m", longest="15m")
 UNFINISHED = JobWork(Severity.UNAVAILABLE, "half", unfinished=True)
 
 
@@ -199,11 +199,12 @@ UNFINISHED = JobWork(Severity.UNAVAILABLE, "half", unfinished=True)
     ("rule", "errors", "state", "calls", "pauses"),
     [
         (NEVER, [AWAY], WorkState.FAILED, 1, []),
-        (RULE, [AWAY], WorkState.DONE, 2, [2400]),
-        (RULE, [AWAY, StoreLocked("in use"), AWAY], WorkState.DONE, 4, [2400, 3600, 3600]),
-        (RULE, [AWAY] * 4, WorkState.FAILED, 4, [2400, 3600, 3600]),
+        (RULE, [AWAY], WorkState.DONE, 2, [600]),
+        (RULE, [AWAY, StoreLocked("in use"), AWAY], WorkState.DONE, 4, [600, 900, 900]),
+        (RULE, [AWAY] * 4, WorkState.FAILED, 4, [600, 900, 900]),
         (RULE, [InputMissing("no folder")], WorkState.FAILED, 1, []),
-        (RULE, [UNFINISHED], WorkState.DONE, 2, [2400]),
+        (RetryRule(times=1, wait="1s", on="any"), [InputMissing("late")], WorkState.DONE, 2, [1]),
+        (RULE, [UNFINISHED], WorkState.DONE, 2, [600]),
         (RetryRule(times=1, wait="1s"), [UNFINISHED, UNFINISHED], WorkState.DONE, 2, [1]),
     ],
 )

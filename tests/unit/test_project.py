@@ -68,8 +68,8 @@ def test_all_that_init_comments_out_is_right_too(tmp_path: Path) -> None:
 
     whole = project(tmp_path, text)
 
-    assert set(whole.values.jobs) == {"nightly", "import", "references", "paper"}
-    assert {job.kind for job in whole.values.jobs.values()} == {"audit", "load", "refresh", "ground"}
+    assert set(whole.values.jobs) == {"nightly", "import", "references", "questions", "paper"}
+    assert {job.kind for job in whole.values.jobs.values()} == {"audit", "load", "refresh", "batch", "ground"}
     assert whole.values.notifications["curators"].when == ("new", "error", "failed")
     nightly = whole.job("nightly")
     assert isinstance(nightly, AuditJob)
@@ -141,7 +141,7 @@ def test_every_mistake_comes_at_once_with_its_key(tmp_path: Path) -> None:
             "jobs.nightly.thresholds[2]: a threshold needs warn_if or error_if",
             f"jobs.nightly.reports[1].format: there is no form 'pdf'; known: {', '.join(sorted(FORMATS))}",
             "jobs.nightly.reports[1].path: {job.__class__} is no place in a path: {job}, {date}, {time}, {run} are",
-            "jobs.x: there is no such kind: 'load', 'audit', 'refresh', 'protocols', 'ground' are",
+            "jobs.x: there is no such kind: 'load', 'audit', 'refresh', 'batch', 'protocols', 'ground' are",
             "jobs.y: the key kind is missing",
             "jobs.a b: a name has letters, digits, and _ . - within, and at most 64 of them",
             "jobs.a b.directory: this key is missing",

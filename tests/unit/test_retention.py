@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from kgcheck.curation.decisions import Decisions
+from kgcheck.curation.jobs import old_runs
+from kgcheck.curation.project import Retention
 from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding
 from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.tables import METADATA
+from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally, Target, Verdict
 
 NOW = datetime(2026, 11, 22, 2, 30, tzinfo=UTC)
@@ -39,6 +42,35 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
             opened.record(run, "piece", [found], [tally])
             opened.finish(run)
         yield opened
+
+
+def history() -> list[WorkItem]:
+    return [
+        WorkItem(
+            number=number,
+            job="nightly",
+            state=WorkState.DONE,
+            created=NOW - (4 - number) * DAY,
+            worker="w",
+            lease_until=NOW,
+            run=f"r{number}",
+        )
+        for number in reversed(range(5))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "old"),
+    [
+        (Retention(), set()),
+        (Retention(runs=3), {"r0", "r1"}),
+        (Retention(runs=9), set()),
+        (Retention(age="36h"), {"r0", "r1", "r2"}),
+        (Retention(runs=4, age="60h"), {"r0", "r1"}),
+    ],
+)
+def test_which_runs_are_old(rule: Retention, old: set[str]) -> None:
+    assert old_runs(rule, history(), NOW) == old
 
 
 def test_the_newest_run_and_the_one_before_it_are_needed(ledger: Ledger) -> None:
