@@ -8,12 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from statistics import mean, median, mode, stdev
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from kgcheck.bench.agent_runs import AgentCommand, AgentWork
 from kgcheck.bench.answer_judge import (
     JudgedAnswer,
     agreement,
@@ -159,14 +161,21 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
     """Answer a set by the graph (`ask`, by rules or by a model with tools) or by a model alone, resumably."""
     questions, limits = read_set(file), Limits.of(options)
     spent, domain = total_meter(context.settings, options.total), Domain.read(options.domain)
-    identity: dict[str, Any] = {"task": "set", "by": options.by, "questions": question_id(*questions)}
+    by = "agent" if options.agent else options.by
+    identity: dict[str, Any] = {"task": "set", "by": by, "questions": question_id(*questions)}
     stopped, left, batches = "", options.repeat * len(questions), list[Batch]()
     with noting() as notes, ExitStack() as opened:
         work: Callable[[BenchQuestion], dict[str, Any]]
-        if options.by == "graph":
+        if by == "graph":
             identity |= graph_identity(context) | {"profile": context.profile} | brain_identity(context)
             ask = opened.enter_context(context.asker(limits, notes, papers=False, total=spent))
             work = _work_of(lambda question: _from_graph(ask(question.question), question))
+        elif options.agent:
+            client = _client(context, notes, opened)
+            command = AgentCommand(options, file, out, context.settings.home)
+            identity |= command.identity | model_identity(context.settings)
+            identity |= {"prompts": question_id(*(domain.prompt(f"agent_{form}") for form in _PROMPTS))}
+            limits = limits.model_copy(update={"turns": options.calls, "seconds": options.seconds})
         else:
             prompts = question_id(*map(domain.prompt, _PROMPTS.values()))
             identity |= model_identity(context.settings) | {"prompts": prompts}
@@ -175,6 +184,9 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
         for number in range(1, options.repeat + 1):
             folder = out / f"run-{number}" if options.repeat > 1 else out
             keep_options(folder, identity)
+            if options.agent:
+                agent = AgentWork(command, client, domain, options, folder, file)
+                work = _work_of(partial(agent.answer, limits=limits, total=spent))
             one, results, stopped = done_items(context, folder, questions, work, options.workers, "answering")
             batches.append(one)
             left -= sum(question.id in results for question in questions)

@@ -1,0 +1,347 @@
+"""Give questions to any agent: a command, in a sandbox of its own (Bubblewrap), with one door to the configured model.
+
+The agent finds its task in ``task.md`` and on stdin, the data of the question under ``data``, and leaves its answer in
+``answer.txt`` or on stdout. It sees the system's programs, what a person names and its own folder, a file system in
+memory; no network, no process, no environment of others, and so no key: the door is a socket on the sandbox's own
+loopback, which kgcheck answers (`kgcheck.llm.proxy`). Where no sandbox works, it is run only if a person says so.
+"""
+
+import errno
+import os
+import re
+import resource
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from kgcheck.bench.insights import Domain
+from kgcheck.bench.question_sets import BenchQuestion, question_id
+from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, ModelUnavailable, ProgramError, UsageError
+from kgcheck.graph.sandbox import NAMESPACES, bubblewrap, missing_guard
+from kgcheck.inputs import MIB
+from kgcheck.llm.budget import Limits, Meter
+from kgcheck.llm.client import ChatClient
+from kgcheck.llm.proxy import ModelProxy
+from kgcheck.options import SetOptions
+from kgcheck.outputs import make_folder, temporary_folder
+
+TRANSCRIPTS = "transcripts"
+"""Folder of a run with the exchanges of each of its questions."""
+
+_FOLDER = "/agent"
+_ANSWER, _STDOUT, _STDERR = "answer.txt", "stdout.txt", "stderr.txt"
+_LONGEST_ANSWER = 64 << 10
+_DISK = 2048 * MIB
+"""Bytes of the agent's folder; those of its other folders in memory are a quarter of them."""
+_PROCESSES, _OPEN_FILES = 256, 1024
+_START_S, _EVERY_S = 30.0, 0.1
+
+_SYSTEM = ("/usr", "/etc/ld.so.cache", "/etc/alternatives", "/etc/ssl/certs", "/etc/ssl/openssl.cnf")
+_FAMILIES = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
+_REFUSED_CALLS = (
+    "add_key bpf io_uring_setup kexec_load keyctl mount open_by_handle_at perf_event_open pivot_root ptrace"
+    " process_vm_readv process_vm_writev request_key setns swapon umount2 unshare userfaultfd"
+).split()
+
+# Opens the door on the sandbox's own loopback, hands it out with the folder, and becomes the agent.
+_ENTER = """
+import os, resource, socket, sys
+door, most, command = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], sys.argv[3:]
+door.set_inheritable(False)
+folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+listening = socket.create_server(("127.0.0.1", 0), backlog=32)
+socket.send_fds(door, [b"."], [listening.fileno(), folder])
+os.environ["OPENAI_BASE_URL"] = os.environ["OPENAI_API_BASE"] = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+for limit in most.split(","):
+    kind, number = map(int, limit.split("="))
+    resource.setrlimit(kind, (number, number))
+for number, name in ((1, "stdout.txt"), (2, "stderr.txt")):
+    os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+try:
+    os.execvp(command[0], command)
+except OSError as error:
+    door.send(f"{command[0]}: {error.strerror}".encode())
+"""
+
+
+class AgentCommand:
+    """An agent: its command, the files that it needs, and the walls around it."""
+
+    def __init__(self, options: SetOptions, *hidden: Path) -> None:
+        """Look at what the agent would see: none of the `hidden` files and folders may be in it."""
+        self._argv = shlex.split(options.agent or "")
+        self._memory = options.agent_memory_mib * MIB
+        self._files = [path.resolve() for path in options.agent_files]
+        self.bubblewrap = "" if options.unsandboxed else bubblewrap()
+        chosen = options.model_dump(mode="json", include={"agent_files", "calls", "seconds", "unsandboxed"})
+        self.identity: dict[str, Any] = {"agent": self._argv, **chosen}
+        if not self._argv:
+            raise UsageError("the agent has no command", "give one with --agent 'COMMAND ...'")
+        if options.unsandboxed:
+            return
+        if not self.bubblewrap or missing_guard():
+            raise ConfigurationError(
+                f"no agent can be shut in here: {missing_guard() or 'there is no Bubblewrap that works'}",
+                "apt install bubblewrap, or pip install 'kgcheck[protocols]'; --unsandboxed runs it with your rights",
+            )
+        if lacking := [path for path in self._files if not path.exists()]:
+            raise InputMissing(f"there is no file {lacking[0]}", "correct --agent-file")
+        for root in self._roots():
+            if seen := [path for path in (*hidden, Path("/proc/self")) if path.resolve().is_relative_to(root)]:
+                raise UsageError(f"the agent could read {seen[0]}, which lies in {root}", "name less with --agent-file")
+
+    def _roots(self) -> list[Path]:
+        """Folders and files that every agent sees: the system's programs, kgcheck's own Python, and what is named."""
+        own = Path(sys.base_prefix).resolve()
+        system = [Path(name) for name in _SYSTEM if os.path.exists(name)]
+        return [*system, *([] if own.is_relative_to("/usr") else [own]), *self._files]
+
+    def start(
+        self, folder: Path, task: Path, data: Mapping[str, Path], environment: Mapping[str, str], door: socket.socket
+    ) -> "subprocess.Popen[bytes]":
+        """Start the agent; it sends its listening socket and its folder through `door`."""
+        limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: _OPEN_FILES, resource.RLIMIT_FSIZE: _DISK}
+        if self.bubblewrap:
+            limits[resource.RLIMIT_NPROC] = _PROCESSES
+        else:
+            for name, path in {"task.md": task, **data}.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).symlink_to(path)
+        home = _FOLDER if self.bubblewrap else str(folder)
+        bins = [f"{path}/bin" for path in (*self._files, Path(sys.base_prefix)) if (path / "bin").is_dir()]
+        own = {"HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": ":".join([*bins, os.defpath])}
+        python = os.path.realpath(sys.executable)
+        most = ",".join(f"{kind}={number}" for kind, number in limits.items())
+        inside = [python, "-I", "-S", "-B", "-c", _ENTER, str(door.fileno()), most, *self._argv]
+        with ExitStack() as opened:
+            given, walls = [door.fileno()], list[str]()
+            if self.bubblewrap:
+                calls = opened.enter_context(tempfile.TemporaryFile())
+                _export_calls(calls)
+                given.append(calls.fileno())
+                walls = [*self._walls(task, data, own | dict(environment)), "--seccomp", str(calls.fileno()), "--"]
+            return subprocess.Popen(  # noqa: S603 no shell, and an empty environment: an agent could see Bubblewrap's
+                [*walls, *inside],
+                env={} if self.bubblewrap else own | dict(environment),
+                cwd=None if self.bubblewrap else folder,
+                stdin=opened.enter_context(task.open("rb")),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=given,
+                start_new_session=True,
+            )
+
+    def _walls(self, task: Path, data: Mapping[str, Path], environment: Mapping[str, str]) -> Iterator[str]:
+        """Command and options of Bubblewrap: what there is, and nothing else."""
+        shared = ("--size", str(_DISK // 4), "--tmpfs")
+        yield from (self.bubblewrap, *NAMESPACES, "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000")
+        yield from ("--hostname", "sandbox", "--proc", "/proc", "--dev", "/dev")
+        for link in ("/bin", "/sbin", "/lib", "/lib64"):
+            if os.path.islink(link):
+                yield from ("--symlink", os.readlink(link), link)
+        yield from (*shared, "/dev/shm", "--remount-ro", "/dev", *shared, "/tmp")  # noqa: S108 its own
+        for root in self._roots():
+            yield from ("--ro-bind", str(root), str(root))
+        yield from ("--size", str(_DISK), "--tmpfs", _FOLDER)
+        for name, path in {"task.md": task, **data}.items():
+            yield from ("--ro-bind", str(path), f"{_FOLDER}/{name}")
+        for name, value in environment.items():
+            yield from ("--setenv", name, value)
+        yield from ("--remount-ro", "/", "--chdir", _FOLDER)
+
+    def over(self, process: "subprocess.Popen[bytes]", meter: Meter, seconds: float) -> str:
+        """Say which limit an agent is over that the kernel does not see to; empty where none."""
+        if meter.spent.seconds > seconds:
+            return f"{seconds:g} seconds"
+        running = [*_tree(process.pid)]
+        if len(running) > _PROCESSES:
+            return f"{_PROCESSES} processes"
+        return f"{self._memory // MIB} MiB of memory" if sum(map(_resident, running)) > self._memory else ""
+
+    def end(self, process: "subprocess.Popen[bytes]") -> None:
+        """End an agent and all that it started: with Bubblewrap ends its whole namespace."""
+        if process.poll() is None or not self.bubblewrap:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+class AgentWork:
+    """Answers questions by an agent, each in a fresh folder."""
+
+    def __init__(
+        self, agent: AgentCommand, client: ChatClient, domain: Domain, options: SetOptions, out: Path, file: Path
+    ) -> None:
+        self._agent, self._client, self._domain, self._options = agent, client, domain, options
+        self._out, self._file = out, file.resolve()
+        self._data = (options.data or file.parent).resolve()
+
+    def answer(self, question: BenchQuestion, limits: Limits, total: Meter) -> dict[str, Any]:
+        """Answer one question; an agent that gives no answer has answered wrongly, unless the endpoint failed."""
+        transcript = self._out / TRANSCRIPTS / f"{question_id(question.id)}.jsonl"
+        make_folder(transcript.parent)
+        transcript.unlink(missing_ok=True)
+        data = {f"data/{name}": self._found(name) for name in question.data}
+        meter = Meter(limits, self._client.prices, total)
+        proxy = ModelProxy(self._client, meter, transcript)
+        with temporary_folder() as folder:
+            task, work = folder / "task.md", folder / "work"
+            task.write_text(self._task(question), encoding="utf-8")
+            work.mkdir()
+            answer, why = self._run(work, task, data, proxy, meter)
+        if proxy.spent:
+            raise proxy.spent
+        if not answer and proxy.failures:
+            raise ModelUnavailable(proxy.failures[-1], "see the endpoint, and run the same command again")
+        spent = meter.spent
+        chosen = letters(answer, question.options)
+        return {
+            **({"answer": answer} if question.form == "open" else {"chosen": chosen, "answer": answer}),
+            "because": why,
+            "tokens": spent.input_tokens + spent.output_tokens,
+            "cost": spent.money,
+            "seconds": round(spent.seconds, 1),
+            "calls": spent.turns,
+            **({"failed_calls": len(proxy.failures)} if proxy.failures else {}),
+            **({"left_out": sorted(proxy.left_out)} if proxy.left_out else {}),
+        }
+
+    def _run(
+        self, folder: Path, task: Path, data: Mapping[str, Path], proxy: ModelProxy, meter: Meter
+    ) -> tuple[str, str]:
+        """Run the agent to its end: its answer, and why there is none, or what ended it."""
+        environment = {"OPENAI_API_KEY": proxy.token, "OPENAI_MODEL": self._client.model}
+        ours, theirs = socket.socketpair()
+        with ours, ExitStack() as ending:
+            ours.settimeout(_START_S)
+            with theirs:
+                process = self._agent.start(folder, task, data, environment, theirs)
+            ending.callback(self._agent.end, process)
+            listening, made = _handed_out(ours, process)
+            ending.callback(os.close, made)
+            ending.callback(proxy.listen(listening).stop)
+            over = ""
+            while process.poll() is None and not over:
+                time.sleep(_EVERY_S)
+                over = self._agent.over(process, meter, self._options.seconds)
+            self._agent.end(process)
+            return _answer(made, over and f"stopped after {over}", process.returncode)
+
+    def _task(self, question: BenchQuestion) -> str:
+        """The task in words."""
+        data = "\n".join(f"- data/{name}: {words}" for name, words in question.data.items())
+        parts = {"question": question.words, "data": data or "- none"}
+        return re.sub(r"\{(question|data)\}", lambda m: parts[m[1]], self._domain.prompt(f"agent_{question.form}"))
+
+    def _found(self, name: str) -> Path:
+        """A file or folder of data, which holds nothing that an agent may not see."""
+        path = (self._data / name).resolve()
+        if (
+            PurePosixPath(name).is_absolute()
+            or ".." in PurePosixPath(name).parts
+            or not path.is_relative_to(self._data)
+        ):
+            raise InputFormat(f"{name!r} is no name of data: it leads out of {self._data}", "correct the set")
+        if not path.exists():
+            raise InputMissing(f"there is no {path}, which is data of a question", "name the folder with --data")
+        if any(hidden.is_relative_to(path) for hidden in (self._file, self._out)):
+            raise UsageError(f"{path} holds the set or its results", "keep data in a folder of their own")
+        return path
+
+
+def _handed_out(door: socket.socket, process: "subprocess.Popen[bytes]") -> tuple[socket.socket, int]:
+    """The listening socket and the folder of an agent that has begun."""
+    handed, failed = list[int](), b""
+    with suppress(OSError):
+        _, handed, _, _ = socket.recv_fds(door, 1, 2, socket.MSG_CMSG_CLOEXEC)
+        # Nothing comes where the command could be started.
+        failed = door.recv(300)
+    if len(handed) == 2 and not failed:
+        return socket.socket(fileno=handed[0]), handed[1]
+    for each in handed:
+        os.close(each)
+    process.kill()
+    why = failed or (process.stderr.read(2000) if process.stderr else b"")
+    raise ProgramError(
+        f"the agent could not be started: {why.decode(errors='replace').strip()}",
+        "name a command that is installed, with its files (--agent-file); see docs/benchmarks.md",
+    )
+
+
+def _answer(folder: int, over: str, code: int) -> tuple[str, str]:
+    """The answer that an agent left in its folder, with what ended it, or why there is none."""
+    for name in (_ANSWER, *(() if code or over else (_STDOUT,))):
+        if answer := _text_in(folder, name):
+            return ("", "the answer is too long") if len(answer) > _LONGEST_ANSWER else (answer, over)
+    complaint = _text_in(folder, _STDERR).splitlines()
+    return "", over or f"exit {code}: {(complaint or ['it gave no answer'])[-1][:300]}"
+
+
+def _text_in(folder: int, name: str) -> str:
+    """Text of a file of an agent's folder, of which more than an answer is not read; links are not followed."""
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:
+        return ""
+    with os.fdopen(file, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            return ""
+        return stream.read(4 * _LONGEST_ANSWER).decode(errors="replace").strip()
+
+
+_LETTERS = re.compile(
+    r"\W*(?:(?:[Tt]he )?(?:[Ff]inal |right |correct )?(?:[Aa]nswers?|[Oo]ptions?)(?: is| are)?\W+)?"
+    r"([A-H](?:(?:\W+and)?\W+[A-H])*)\W*"
+)
+
+
+def letters(answer: str, options: Mapping[str, str]) -> list[str]:
+    r"""Options that an answer chooses, in its last line, which names nothing else.
+
+    >>> letters("I looked at it.\\nAnswer: A, C", {"A": "x", "B": "y", "C": "z"})
+    ['A', 'C']
+    >>> letters("B is wrong", {"A": "x", "B": "y"})
+    []
+    """
+    found = _LETTERS.fullmatch(answer.strip().rpartition("\n")[2])
+    return sorted({*re.findall(r"\b[A-H]\b", found[1])} & options.keys()) if found else []
+
+
+def _export_calls(file: IO[bytes]) -> None:
+    """Write a filter of the kernel's calls: sockets of loopback and of files alone, and no call that builds walls."""
+    import pyseccomp as seccomp
+
+    rules, refused = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.ERRNO(errno.EPERM)
+    for family in {*range(max(_FAMILIES))} - _FAMILIES:
+        rules.add_rule(refused, "socket", seccomp.Arg(0, seccomp.EQ, family))
+    rules.add_rule(refused, "socket", seccomp.Arg(0, seccomp.GT, max(_FAMILIES)))
+    for name in _REFUSED_CALLS:
+        with suppress(OSError, ValueError):
+            rules.add_rule(refused, name)
+    rules.export_bpf(file)
+    file.seek(0)
+
+
+def _tree(process: int) -> Iterator[int]:
+    """A process and those below it."""
+    yield process
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{process}/task"):
+            for child in Path(f"/proc/{process}/task/{thread}/children").read_text().split():
+                yield from _tree(int(child))
+
+
+def _resident(process: int) -> int:
+    """Bytes that a process has in memory; none where it has ended."""
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
