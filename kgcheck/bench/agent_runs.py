@@ -144,7 +144,8 @@ class AgentCommand:
         """Command and options of Bubblewrap: what there is, and nothing else."""
         shared = ("--size", str(_DISK // 4), "--tmpfs")
         yield from (self.bubblewrap, *NAMESPACES, "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000")
-        yield from ("--hostname", "sandbox", "--proc", "/proc", "--dev", "/dev")
+        # Where kgcheck is run by root, settings of the kernel could be written there, without any capability.
+        yield from ("--hostname", "sandbox", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev")
         for link in ("/bin", "/sbin", "/lib", "/lib64"):
             if os.path.islink(link):
                 yield from ("--symlink", os.readlink(link), link)
@@ -224,7 +225,7 @@ class AgentWork:
         with ours, ExitStack() as ending:
             ours.settimeout(_START_S)
             with theirs:
-                process = self._agent.start(folder, task, data, environment, theirs)
+                process = ending.enter_context(self._agent.start(folder, task, data, environment, theirs))
             ending.callback(self._agent.end, process)
             listening, made = _handed_out(ours, process)
             ending.callback(os.close, made)

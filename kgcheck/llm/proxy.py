@@ -43,6 +43,7 @@ class ModelProxy(ThreadingHTTPServer):
 
     def __init__(self, client: ChatClient, meter: Meter, transcript: Path) -> None:
         super().__init__(("127.0.0.1", 0), _Handler, bind_and_activate=False)
+        self.socket.close()
         self.token = secrets.token_urlsafe(24)
         self.bearer = f"Bearer {self.token}".encode()
         self.client, self.meter = client, meter
@@ -56,7 +57,6 @@ class ModelProxy(ThreadingHTTPServer):
 
     def listen(self, listening: socket.socket) -> Self:
         """Answer at a socket that listens already."""
-        self.socket.close()
         self.socket = listening
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
@@ -202,15 +202,21 @@ def _refuse_what_leads_elsewhere(sent: Mapping[str, Any]) -> None:
     for message in messages:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
-            image = part.get("image_url") if isinstance(part, dict) else None
-            address = image.get("url") if isinstance(image, dict) else None
-            if not isinstance(part, dict) or not (
-                part.get("type") in ("text", "refusal") or str(address or "").startswith("data:")
-            ):
+            if not _stays_here(part):
                 raise UsageError("a message leads elsewhere", "send text, and images as data: nothing is fetched")
     tools = sent.get("tools") or []
     if not isinstance(tools, list) or any(not isinstance(t, dict) or t.get("type") != "function" for t in tools):
         raise UsageError("a tool is no function", "name functions of the program: the endpoint uses no tools")
+
+
+def _stays_here(part: object) -> bool:
+    """Tell whether a part of a message is text, or an image that comes with it."""
+    match part:
+        case {"type": "text" | "refusal"}:
+            return True
+        case {"type": "image_url", "image_url": {"url": str(address)}}:
+            return address.startswith("data:")
+    return False
 
 
 def _shared(before: Sequence[Message], now: Sequence[Message]) -> int:
