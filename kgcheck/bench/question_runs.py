@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from kgcheck.bench.agent_runs import AgentCommand, AgentWork
+from kgcheck.bench.agent_runs import TRANSCRIPTS, AgentCommand, AgentWork
 from kgcheck.bench.answer_judge import (
     JudgedAnswer,
     agreement,
@@ -27,6 +27,7 @@ from kgcheck.bench.batches import brain_identity, done_items, graph_identity, mo
 from kgcheck.bench.graph_questions import GraphQuestionMaker
 from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
 from kgcheck.bench.kgqa import read_rows
+from kgcheck.bench.process import AGENT_FAULTS, agent_faults
 from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
@@ -251,6 +252,8 @@ class Graded(NamedTuple):
     name: str
     scores: dict[str, dict[str, Any]]
     results: dict[str, dict[str, Any]]
+    by: str = ""
+    model: str = ""
 
     @property
     def correctness(self) -> dict[str, float]:
@@ -308,7 +311,8 @@ def grade(
                 id_: _scored(questions[id_], {}, task, None, Limits(), spent)
                 for id_ in results.keys() - answered.keys()
             }
-            graded.append(Graded(str(run), scores, results))
+            began = _began(run)
+            graded.append(Graded(str(run), scores, results, began.get("by", ""), began.get("model", "")))
         notes += spent_note(spent)
     return graded, tuple(notes)
 
@@ -322,6 +326,12 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
             raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
         found += inside
     return found
+
+
+def _began(run: Path) -> dict[str, str]:
+    """What a run was begun with; nothing of one that kgcheck did not make."""
+    path = run / "batch.json"
+    return {k: str(v) for k, v in parse_json(read_whole(path)).items()} if path.exists() else {}
 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
@@ -358,19 +368,23 @@ _MEASURES = ("score", "accuracy", "recall", "precision")
 
 
 def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[dict[str, Any]]:
-    """Rows of a table: a system each, its runs averaged with their spread; also by category where that is wanted."""
+    """Rows of a table: a system each, its runs averaged with their spread; also by category where that is wanted.
+
+    Where there are agents, each has beside it what it gains over its model alone, where that was run.
+    """
     systems: dict[str, list[Graded]] = defaultdict(list)
     for one in graded:
         place = Path(one.name)
         systems[str(place.parent if re.fullmatch(r"run-\d+", place.name) else place)].append(one)
-    rows = []
-    for system, runs in systems.items():
+    rows, alone = [], dict[tuple[str, str], dict[str, float]]()
+    for system, runs in sorted(systems.items(), key=lambda item: item[1][0].by == "agent"):
         kinds = sorted({r["type"] for r in runs[0].results.values()}) if by_category else []
         for kind in ("all", *kinds):
             inside = [id_ for id_, r in runs[0].results.items() if kind in ("all", r["type"])]
             answers = [run.results[id_] for run in runs for id_ in inside]
             row: dict[str, Any] = {"system": system, "type": kind, "runs": len(runs), "items": len(inside)}
             row["errors"] = sum("error" in answer for answer in answers)
+            found = alone.setdefault((runs[0].model, kind), {}) if runs[0].by == "model" else dict[str, float]()
             for measure in _MEASURES:
                 given = [
                     [score[measure] for id_ in inside if measure in (score := run.scores.get(id_, {}))] for run in runs
@@ -378,10 +392,57 @@ def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[d
                 means = [mean(values) for values in given if values]
                 spread = f" ± {stdev(means):.2f}" if len(means) > 1 else ""
                 row[measure] = f"{mean(means):.2f}{spread}" if means else "not measured"
+                found |= {measure: mean(means)} if means else {}
+            if any(one.by == "agent" for one in graded):
+                row |= {"model": runs[0].model} | _gains(runs[0].by, found, alone.get((runs[0].model, kind)))
             costs = [answer["cost"] for answer in answers if answer.get("cost") is not None]
             row["tokens"] = sum(answer.get("tokens") or 0 for answer in answers)
             row["cost"] = round(sum(costs), 4) if costs else None
             rows.append(row)
+    return rows
+
+
+def _gains(by: str, found: Mapping[str, float], alone: Mapping[str, float] | None) -> dict[str, str]:
+    """The differences of an agent to its model alone; of others there are none."""
+
+    def gain(measure: str) -> str:
+        if by != "agent" or alone is None:
+            return "not run" if by == "agent" else ""
+        return f"{found[measure] - alone[measure]:+.2f}" if measure in found and measure in alone else "not measured"
+
+    return {f"{measure} gain": gain(measure) for measure in _MEASURES[:2]}
+
+
+def failure_rows(
+    graded: Sequence[Graded], questions: Sequence[BenchQuestion], notes: list[str]
+) -> list[dict[str, Any]]:
+    """Rows of a table: the wrong answers of each run of an agent, and how many of them have which fault."""
+    rows = []
+    for run in graded:
+        folder = Path(run.name) / TRANSCRIPTS
+        if not folder.is_dir():
+            notes.append(f"{run.name} has no transcripts: it is no run of an agent")
+            continue
+        row: dict[str, Any] = {
+            "system": run.name,
+            "items": 0,
+            "wrong": 0,
+            **dict.fromkeys(AGENT_FAULTS, 0),
+            "none of these": 0,
+        }
+        for question in questions:
+            path, result = folder / f"{question_id(question.id)}.jsonl", run.results[question.id]
+            if "error" in result:
+                continue
+            row["items"] += 1
+            score = run.scores[question.id]
+            if score.get("accuracy", score.get("score", 0) > EASY) == 1:
+                continue
+            faults = agent_faults(read_rows(path) if path.exists() else [], question, str(result.get("answer") or ""))
+            row["wrong"] += 1
+            for fault in faults or ("none of these",):
+                row[fault] += 1
+        rows.append(row)
     return rows
 
 
@@ -413,10 +474,10 @@ def refuse_given_data(systems: Sequence[Path]) -> None:
     """Refuse systems that are not two models, at least, none of which was given the data."""
     models = set[str]()
     for run in runs_of(systems):
-        began = parse_json(read_whole(run / "batch.json"))
+        began = _began(run)
         if began.get("by") != "model":
             raise UsageError(f"{run} is no run of a model alone", "run kgcheck batch set with --by model")
-        models.add(str(began["model"]))
+        models.add(began["model"])
     if len(models) == 1:
         raise UsageError("the filter wants two models without the data", "name runs of two with --closed-book, or none")
 

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -142,6 +142,7 @@ def bench_questions(
 @click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
 @click.option("--categories", is_flag=True, help="Rows by category, too.")
 @click.option("--bands", is_flag=True, help="Compare the first run with each other one, in bands of its score.")
+@click.option("--failures", is_flag=True, help="Count the wrong answers of agents by what their transcripts show.")
 @table_or_json_option()
 def bench_grade(
     workspace: "Workspace",
@@ -152,21 +153,27 @@ def bench_grade(
     judge: str,
     categories: bool,
     bands: bool,
+    failures: bool,
     format_: str,
 ) -> None:
     """Grade RUNS of kgcheck batch set over FILE: open answers 1 to 5 by atomic facts, choices by what was chosen."""
-    from kgcheck.bench.question_runs import band_rows, grade, score_rows
+    from kgcheck.bench.question_runs import band_rows, failure_rows, grade, score_rows
+    from kgcheck.bench.question_sets import read_set
     from kgcheck.report.tables import rows_table
 
-    graded, notes = grade(workspace, file, runs, options, judge, domain)
+    graded, found = grade(workspace, file, runs, options, judge, domain)
+    notes = [*found]
+    if failures:
+        rows = failure_rows(graded, read_set(file), notes)
+    elif bands:
+        rows = [row for other in graded[1:] for row in band_rows(graded[0], other)]
+    else:
+        rows = score_rows(graded, by_category=categories)
     note(*notes)
-    rows: list[dict[str, Any]] = (
-        [row for other in graded[1:] for row in band_rows(graded[0], other)]
-        if bands
-        else score_rows(graded, by_category=categories)
-    )
     if not rows:
-        raise UsageError("one run alone has nothing to be compared with", "name another one, or leave --bands out")
+        raise UsageError(
+            "nothing can be shown of these runs", "name two for --bands, or one of an agent for --failures"
+        )
     show(format_, rows, rows_table(rows, tuple(rows[0])))
     if any(len(one.scores) < len(one.results) or any("error" in r for r in one.results.values()) for one in graded):
         note("some answers are missing and count as wrong, or have no score; the same commands go on with them")

@@ -12,12 +12,19 @@ import pytest
 
 from kgcheck.bench import agent_runs
 from kgcheck.bench.agent_runs import letters
+from kgcheck.bench.process import ProcessFault, agent_faults
+from kgcheck.bench.question_sets import BenchQuestion, question_id
 from kgcheck.graph.sandbox import bubblewrap
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import ChatServer, Fail, Say, Script, chat_server
 
 KEY = "sk-the-key-of-this-endpoint"
-QUESTION = {"id": "p/1", "form": "open", "question": "Which gene is highest?", "answer": "ZNX1 is the highest gene."}
+QUESTION: dict[str, Any] = {
+    "id": "p/1",
+    "form": "open",
+    "question": "Which gene is highest?",
+    "answer": "ZNX1 is the highest gene.",
+}
 QUESTION |= {"data": {"counts.tsv": "counts by gene"}}
 CHOICE = {
     "id": "p/2",
@@ -84,7 +91,7 @@ class Bench(NamedTuple):
         return {row["id"]: row for row in map(json.loads, lines)}
 
     def transcript(self, id_: str = "p/1") -> list[dict[str, Any]]:
-        name = agent_runs.question_id(id_)
+        name = question_id(id_)
         return [json.loads(line) for line in (self.folder / f"out/transcripts/{name}.jsonl").read_text().splitlines()]
 
 
@@ -202,7 +209,11 @@ def hostile(bench: Bench, *more: str) -> str:
     home.parent.mkdir(exist_ok=True)
     for path in (beside, home):
         path.write_text("secret")
-    names = {"SET": str(bench.folder / "set.jsonl"), "BESIDE": str(beside), "OUT": str(bench.folder / "out")}
+    names: dict[str, Any] = {
+        "SET": str(bench.folder / "set.jsonl"),
+        "BESIDE": str(beside),
+        "OUT": str(bench.folder / "out"),
+    }
     names |= {
         "HOME": str(Path.home()),
         "KEY": KEY,
@@ -384,3 +395,79 @@ def test_without_bubblewrap_nothing_is_run_unless_a_person_says_so(
 )
 def test_letters_are_read_from_a_line_that_has_nothing_else(answer: str, chosen: list[str]) -> None:
     assert letters(answer, {"A": "x", "B": "y"}) == chosen
+
+
+def table(bench: Bench, *more: str) -> tuple[list[dict[str, Any]], Said]:
+    done = kgcheck("bench", "grade", "set.jsonl", *more, "--format", "json", cwd=bench.folder)
+    return json.loads(done.out), done
+
+
+@NEEDS_WALLS
+def test_an_agent_stands_beside_its_model_alone(bench: Bench) -> None:
+    bench.run(GOOD, questions=(QUESTION, CHOICE))
+    before, _ = table(bench, "out")
+    alone = {"OpenAnswer": {"answer": "QPR7 is lowest."}, "ChosenOptions": {"chosen": ["B"]}}
+    bench_script[0] = lambda asked: Say(json.dumps(alone[asked.form or ""]))
+    kgcheck("batch", "set", "set.jsonl", "--by", "model", "--out", "alone", cwd=bench.folder)
+    (model, agent), _ = table(bench, "out", "alone")
+
+    assert (before[0]["score gain"], before[0]["accuracy gain"]) == ("not run", "not run")
+    assert (model["system"], model["score gain"]) == ("alone", "")
+    assert (agent["system"], agent["model"], agent["score"], model["score"]) == ("out", "scripted", "5.00", "1.00")
+    assert (agent["score gain"], agent["accuracy gain"]) == ("+4.00", "+0.00")
+
+
+@NEEDS_WALLS
+def test_wrong_answers_of_agents_are_counted_by_what_the_transcripts_show(bench: Bench) -> None:
+    bench.run("ask(user(task)); answer('QPR7 is the highest gene.')")
+    (row,), _ = table(bench, "out", "--failures")
+    kgcheck("batch", "set", "set.jsonl", "--by", "model", "--out", "alone", cwd=bench.folder)
+    none = kgcheck("bench", "grade", "set.jsonl", "alone", "--failures", cwd=bench.folder)
+
+    assert (row["items"], row["wrong"], row["none of these"]) == (1, 1, 0)
+    assert (row["unshown statement"], row["environment not explored"], row["chatter"]) == (1, 0, 0)
+    assert none.code == 2
+    assert "alone has no transcripts" in none.err
+
+
+def said(*turns: tuple[str, str]) -> list[dict[str, Any]]:
+    """A conversation in which each turn shows something, and has a reply."""
+    return [{"same": 0, "messages": [{"role": "user", "content": s}], "reply": {"content": r}} for s, r in turns]
+
+
+TASK = "Which gene is highest? data/counts.tsv"
+LOOK = "```cat data/counts.tsv```"
+
+
+@pytest.mark.parametrize(
+    ("turns", "answer", "faults"),
+    [
+        (((TASK, LOOK), ("ZNX1 is the highest gene with 9.04.", "done")), "ZNX1 is the highest gene, with 9.", []),
+        (((TASK, LOOK), ("ZNX1 0.913", "done")), "ZNX1 has 91.3% of the counts.", []),
+        (((TASK, LOOK), ("ZNX1 0.913", "done")), "ZNX1 has 93.1% of the counts.", ["unshown statement"]),
+        (((TASK, LOOK), ("ZNX1 9", "done")), "QPR7 is highest.", ["unshown statement"]),
+        (((TASK, LOOK), ("ZNX1 is the highest gene.", "x")), "ZNX1 is not the highest gene.", ["misread evidence"]),
+        (((TASK, LOOK), ("ZNX1 is not the highest gene.", "x")), "ZNX1 is not the highest gene.", []),
+        (((TASK, "I will look."), (f"ZNX1 9 {LOOK}", "done")), "ZNX1 is the highest gene.", ["chatter"]),
+        (((TASK, "```ls```"), ("ZNX1", "done")), "ZNX1 is the highest gene.", ["environment not explored"]),
+        (((TASK, LOOK), ("ZNX1", "done")), "", ["no conclusion"]),
+        ((), "", ["environment not explored", "no conclusion"]),
+    ],
+)
+def test_faults_of_agents_are_read_off_what_was_shown(
+    turns: tuple[tuple[str, str], ...], answer: str, faults: list[str]
+) -> None:
+    question = BenchQuestion.model_validate(QUESTION)
+
+    assert list(agent_faults(said(*turns), question, answer)) == faults
+
+
+def test_a_call_that_is_made_twice_is_chatter() -> None:
+    call = {"function": {"name": "read", "arguments": '{"path": "counts.tsv"}'}}
+    turns = said((TASK, ""), ("ZNX1 9", ""), ("ZNX1 9", "done"))
+    for turn in turns[:2]:
+        turn["reply"]["tool_calls"] = [call]
+    question = BenchQuestion.model_validate(QUESTION)
+
+    assert agent_faults(turns, question, "ZNX1 is highest.") == (ProcessFault.CHATTER,)
+    assert agent_faults(turns[1:], question, "ZNX1 is highest.") == ()
