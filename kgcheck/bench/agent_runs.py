@@ -20,12 +20,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, Any
 
 from kgcheck.bench.insights import Domain
-from kgcheck.bench.question_sets import BenchQuestion, question_id
-from kgcheck.errors import ConfigurationError, InputFormat, InputMissing, ModelUnavailable, ProgramError, UsageError
+from kgcheck.bench.question_sets import BenchQuestion, data_path, question_id
+from kgcheck.errors import ConfigurationError, InputMissing, ModelUnavailable, ProgramError, UsageError
 from kgcheck.graph.sandbox import NAMESPACES, bubblewrap, missing_guard
 from kgcheck.inputs import MIB
 from kgcheck.llm.budget import Limits, Meter
@@ -184,7 +184,7 @@ class AgentWork:
     ) -> None:
         self._agent, self._client, self._domain, self._options = agent, client, domain, options
         self._out, self._file = out, file.resolve()
-        self._data = (options.data or file.parent).resolve()
+        self._data = options.data or file.parent
 
     def answer(self, question: BenchQuestion, limits: Limits, total: Meter) -> dict[str, Any]:
         """Answer one question; an agent that gives no answer has answered wrongly, unless the endpoint failed."""
@@ -245,15 +245,7 @@ class AgentWork:
 
     def _found(self, name: str) -> Path:
         """A file or folder of data, which holds nothing that an agent may not see."""
-        path = (self._data / name).resolve()
-        if (
-            PurePosixPath(name).is_absolute()
-            or ".." in PurePosixPath(name).parts
-            or not path.is_relative_to(self._data)
-        ):
-            raise InputFormat(f"{name!r} is no name of data: it leads out of {self._data}", "correct the set")
-        if not path.exists():
-            raise InputMissing(f"there is no {path}, which is data of a question", "name the folder with --data")
+        path = data_path(self._data, name)
         if any(hidden.is_relative_to(path) for hidden in (self._file, self._out)):
             raise UsageError(f"{path} holds the set or its results", "keep data in a folder of their own")
         return path

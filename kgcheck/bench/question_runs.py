@@ -6,7 +6,7 @@ several times. Whoever answers never sees the right answer, the insight or its p
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -93,16 +93,27 @@ def graph_questions(context: Context, count: int, seed: int) -> tuple[list[Bench
 
 
 def insight_questions(
-    context: Context, file: Path, domain: str, spending: Spending, *, outside_tools: bool = False
+    context: Context,
+    file: Path,
+    domain: str,
+    spending: Spending,
+    *,
+    outside_tools: bool = False,
+    since: int | None = None,
 ) -> tuple[list[BenchQuestion], list[str]]:
-    """Write questions on the signed insights of a file, or on those that were rejected for want of outside tools."""
+    """Write questions on the signed insights of a file, or on those that were rejected for want of outside tools.
+
+    With a year `since`, on those of papers alone that are known to be of then or later.
+    """
     from kgcheck.llm.client import ChatClient
 
     states: tuple[SignState, ...] = ("outside_tools",) if outside_tools else USABLE
-    insights, spent = read_models(file, Insight), total_meter(context.settings, spending)
+    read, spent = read_models(file, Insight), total_meter(context.settings, spending)
+    insights = [one for one in read if since is None or (one.year or 0) >= since]
     with noting() as notes, ChatClient(context.settings, notes) as client:
         made, refused = questions_of_insights(insights, Domain.read(domain), client, spent, states)
-        return made, [*refused, *notes, *spent_note(spent)]
+        early = [f"{one.id}: its paper is of {one.year or 'an unknown year'}" for one in read if one not in insights]
+        return made, [*early, *refused, *notes, *spent_note(spent)]
 
 
 def questions_of_insights(
@@ -483,10 +494,10 @@ def refuse_given_data(systems: Sequence[Path]) -> None:
 
 
 def filter_set(
-    questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str]
+    questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str], large: Collection[str] = ()
 ) -> tuple[list[BenchQuestion], list[str]]:
-    """Leave out what every model without the data knew, and what is asked twice; and say why."""
-    removed = {}
+    """Leave out what every model without the data knew, what is asked twice, and what has large data; and say why."""
+    removed = dict.fromkeys(large, "its data are larger")
     for question in questions:
         scores = [run.scores[question.id] for run in closed_book if question.id in run.scores]
         if closed_book and len(scores) == len(closed_book) and all(_is_known(score) for score in scores):

@@ -9,13 +9,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.errors import InputFormat
+from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
@@ -42,6 +42,7 @@ class BenchQuestion(Value):
     entities: tuple[str, ...] = Field(default=(), description="ids of what the question names")
     data: dict[str, str] = Field(default={}, description="what the answer can be found with, and what each is")
     paper: str = ""
+    year: int | None = Field(default=None, description="of the paper")
     insight: str = Field(default="", description="name of the insight in its paper")
     summary: str = ""
     techniques: str = ""
@@ -84,6 +85,23 @@ def read_set(path: Path) -> list[BenchQuestion]:
     if len({question.id for question in questions}) < len(questions):
         raise InputFormat(f"{path} has two questions of one id", "give each question an id of its own")
     return questions
+
+
+def data_path(folder: Path, name: str) -> Path:
+    """Find a file or folder that questions name as their data."""
+    folder = folder.resolve()
+    path, parts = (folder / name).resolve(), PurePosixPath(name).parts
+    if "/" in parts or ".." in parts or not path.is_relative_to(folder):
+        raise InputFormat(f"{name!r} is no name of data: it leads out of {folder}", "correct the set")
+    if not path.exists():
+        raise InputMissing(f"there is no {path}, which is data of a question", "name the folder with --data")
+    return path
+
+
+def data_bytes(question: BenchQuestion, folder: Path) -> int:
+    """Size of all data of a question."""
+    paths = [data_path(folder, name) for name in question.data]
+    return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
 def read_models(path: Path, kind: type[V]) -> list[V]:
