@@ -145,6 +145,9 @@ def croissant(
     fields = []
     for name in names:
         value = next(row[name] for row in rows if name in row)
+        if isinstance(value, dict):
+            # Croissant 1.0 has no type for objects without fields of their own.
+            continue
         source = {"fileObject": {"@id": files[0].name}, "extract": {"column": name}}
         kind = "sc:Integer" if isinstance(value, int) else "sc:Text"
         field = {"@type": "cr:Field", "@id": f"questions/{name}", "name": name, "dataType": kind, "source": source}

@@ -19,6 +19,7 @@ from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
+from kgcheck.resources import resource_dir
 from kgcheck.visible import as_json
 
 V = TypeVar("V", bound=Value)
@@ -201,3 +202,21 @@ def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path
             written.append(folder / file)
             write_text(written[-1], json.dumps(papers, ensure_ascii=False, indent=1) + "\n")
     return written
+
+
+def write_tasks(folder: Path, questions: Sequence[BenchQuestion], harness: str) -> list[Path]:
+    """Write a set as samples of another harness, with the task that reads them."""
+    rows: dict[Form, list[str]] = {"open": [], "choice": []}
+    for question in questions:
+        order = sorted(question.options)
+        target = [LETTERS[order.index(letter)] for letter in sorted(question.right)]
+        sample = {"id": question.id, "input": question.question, "metadata": {"category": question.category}}
+        sample |= {"choices": [question.options[letter] for letter in order], "target": target} if order else {}
+        sample |= {} if order else {"target": question.answer or ", ".join(question.names)}
+        rows[question.form].append(f"{as_json(sample)}\n")
+    made = {folder / "open.jsonl": rows["open"], folder / "choices.jsonl": rows["choice"]}
+    tasks = (resource_dir("corpus") / "bench" / "tasks" / harness).glob("*.txt")
+    made |= {folder / path.stem: [read_whole(path)] for path in tasks}
+    for path, lines in made.items():
+        write_text(path, "".join(lines))
+    return list(made)

@@ -24,6 +24,7 @@ _DOMAIN = click.option(
 )
 _OUT = click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 _DATA = click.option("--data", type=FilePath(file_okay=False), help="Folder with the data [default: that of FILE]")
+_HARNESSES = ("heureka", "inspect", "lm-eval")
 _STATES = ("validated", "in_part", "adjusted", "rejected", "outside_tools")
 
 
@@ -245,11 +246,15 @@ def bench_agree(scores: tuple[Path, ...], format_: str) -> None:
 @bench.command("export")
 @click.argument("file", type=FilePath())
 @click.argument("folder", type=FilePath(file_okay=False))
-def bench_export(file: Path, folder: Path) -> None:
-    """Write the set FILE to FOLDER as HeurekaBench has it: oeq.json and mcq.json."""
-    from kgcheck.bench.question_sets import read_set, write_heureka
+@click.option(
+    "--as", "form", type=click.Choice(("heureka", "inspect", "lm-eval")), default="heureka", show_default=True
+)
+def bench_export(file: Path, folder: Path, form: str) -> None:
+    """Write the set FILE to FOLDER as HeurekaBench has it (oeq.json, mcq.json), or as tasks of another harness."""
+    from kgcheck.bench.question_sets import read_set, write_heureka, write_tasks
 
-    for path in write_heureka(folder, read_set(file)):
+    questions = read_set(file)
+    for path in write_heureka(folder, questions) if form == "heureka" else write_tasks(folder, questions, form):
         result(path)
 
 
