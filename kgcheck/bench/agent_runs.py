@@ -163,10 +163,10 @@ class AgentCommand:
         """Say which limit an agent is over that the kernel does not see to; empty where none."""
         if meter.spent.seconds > seconds:
             return f"{seconds:g} seconds"
-        running = [*_tree(process.pid)]
-        if len(running) > _PROCESSES:
+        number, size = _footprint(process.pid)
+        if number > _PROCESSES:
             return f"{_PROCESSES} processes"
-        return f"{self._memory // MIB} MiB of memory" if sum(map(_resident, running)) > self._memory else ""
+        return f"{self._memory // MIB} MiB of memory" if size > self._memory else ""
 
     def end(self, process: "subprocess.Popen[bytes]") -> None:
         """End an agent and all that it started: with Bubblewrap ends its whole namespace."""
@@ -204,16 +204,15 @@ class AgentWork:
         if not answer and proxy.failures:
             raise ModelUnavailable(proxy.failures[-1], "see the endpoint, and run the same command again")
         spent = meter.spent
-        chosen = letters(answer, question.options)
         return {
-            **({"answer": answer} if question.form == "open" else {"chosen": chosen, "answer": answer}),
+            "answer": answer,
+            "chosen": letters(answer, question.options),
             "because": why,
             "tokens": spent.input_tokens + spent.output_tokens,
             "cost": spent.money,
             "seconds": round(spent.seconds, 1),
             "calls": spent.turns,
-            **({"failed_calls": len(proxy.failures)} if proxy.failures else {}),
-            **({"left_out": sorted(proxy.left_out)} if proxy.left_out else {}),
+            "left_out": sorted(proxy.left_out),
         }
 
     def _run(
@@ -229,7 +228,7 @@ class AgentWork:
             ending.callback(self._agent.end, process)
             listening, made = _handed_out(ours, process)
             ending.callback(os.close, made)
-            ending.callback(proxy.listen(listening).stop)
+            ending.enter_context(proxy.at(listening))
             over = ""
             while process.poll() is None and not over:
                 time.sleep(_EVERY_S)
@@ -324,17 +323,14 @@ def _export_calls(file: IO[bytes]) -> None:
     file.seek(0)
 
 
-def _tree(process: int) -> Iterator[int]:
-    """A process and those below it."""
-    yield process
+def _footprint(process: int) -> tuple[int, int]:
+    """Number and bytes in memory of a process and those below it, as far as they have not ended."""
+    number = size = 0
     with suppress(OSError):
+        size = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+        number = 1
         for thread in os.listdir(f"/proc/{process}/task"):
             for child in Path(f"/proc/{process}/task/{thread}/children").read_text().split():
-                yield from _tree(int(child))
-
-
-def _resident(process: int) -> int:
-    """Bytes that a process has in memory; none where it has ended."""
-    with suppress(OSError):
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
-    return 0
+                below = _footprint(int(child))
+                number, size = number + below[0], size + below[1]
+    return number, size

@@ -263,7 +263,6 @@ def bench_export(file: Path, folder: Path, form: str) -> None:
 @click.argument("folder", type=FilePath(file_okay=False))
 @workspace_options("reference")
 @click.option("--name", default="", help="Name of the set [default: that of FILE]")
-@click.option("--description", default="", help="What it is for, in a sentence.")
 @click.option("--licence", default="", help="Licence of the set, as an address or a name.")
 @click.option("--creator", default="", help="Who made it.")
 @click.option("--url", default="", help="Where it is published.")
