@@ -1,6 +1,6 @@
 """Give questions to any agent: a command, in a sandbox of its own (Bubblewrap), with one door to the configured model.
 
-The agent finds its task in ``task.md`` and on stdin, the data of the question under ``data``, and leaves its answer in
+The agent finds its task in ``task.txt`` and on stdin, the data of the question under ``data``, and leaves its answer in
 ``answer.txt`` or on stdout. It sees the system's programs, what a person names and its own folder, a file system in
 memory; no network, no process, no environment of others, and so no key: the door is a socket on the sandbox's own
 loopback, which kgcheck answers (`kgcheck.llm.proxy`). Where no sandbox works, it is run only if a person says so.
@@ -113,7 +113,7 @@ class AgentCommand:
         if self.bubblewrap:
             limits[resource.RLIMIT_NPROC] = _PROCESSES
         else:
-            for name, path in {"task.md": task, **data}.items():
+            for name, path in {"task.txt": task, **data}.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).symlink_to(path)
         home = _FOLDER if self.bubblewrap else str(folder)
@@ -153,7 +153,7 @@ class AgentCommand:
         for root in self._roots():
             yield from ("--ro-bind", str(root), str(root))
         yield from ("--size", str(_DISK), "--tmpfs", _FOLDER)
-        for name, path in {"task.md": task, **data}.items():
+        for name, path in {"task.txt": task, **data}.items():
             yield from ("--ro-bind", str(path), f"{_FOLDER}/{name}")
         for name, value in environment.items():
             yield from ("--setenv", name, value)
@@ -195,7 +195,7 @@ class AgentWork:
         meter = Meter(limits, self._client.prices, total)
         proxy = ModelProxy(self._client, meter, transcript)
         with temporary_folder() as folder:
-            task, work = folder / "task.md", folder / "work"
+            task, work = folder / "task.txt", folder / "work"
             task.write_text(self._task(question), encoding="utf-8")
             work.mkdir()
             answer, why = self._run(work, task, data, proxy, meter)

@@ -99,7 +99,7 @@ def _subjects(questions: Sequence[BenchQuestion]) -> set[str]:
 
 
 _STATED = {"name": "name", "licence": "license", "creator": "creator", "url": "url"}
-"""What people say of a set, by its name in Croissant."""
+"""Keys of Croissant for statements of people."""
 
 
 def croissant(questions: Sequence[BenchQuestion], files: Sequence[DescribedFile], stated: Mapping[str, str]) -> str:

@@ -340,7 +340,7 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
 
 
 def _began(run: Path) -> dict[str, str]:
-    """What a run was begun with; nothing of one that kgcheck did not make."""
+    """The options that a run was begun with; none of one that kgcheck did not make."""
     path = run / "batch.json"
     return {k: str(v) for k, v in parse_json(read_whole(path)).items()} if path.exists() else {}
 

@@ -52,7 +52,7 @@ def answer(text):
 task = sys.stdin.read()
 """
 GOOD = """
-assert task == open("task.md").read()
+assert task == open("task.txt").read()
 first = ask(user(task))
 seen = "no data"
 if "counts" in task:
@@ -187,7 +187,7 @@ tries("read the passwords", reads("/etc/shadow"))
 tries("key in the environment", lambda: key_in(str(os.environ)))
 tries("key in /proc", others)
 tries("see the shell", lambda: PARENT in [text for text in os.listdir("/proc")])
-for path in (BESIDE, __file__, "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "task.md", "data/counts.tsv"):
+for path in (BESIDE, __file__, "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "task.txt", "data/counts.tsv"):
     tries(f"write {path}", writes(path))
 if WALLS:
     for path in ("/usr/x", "/etc/x", "/x", "/dev/x"):
