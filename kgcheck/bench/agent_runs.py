@@ -324,13 +324,13 @@ def _export_calls(file: IO[bytes]) -> None:
 
 
 def _footprint(process: int) -> tuple[int, int]:
-    """Number and bytes in memory of a process and those below it, as far as they have not ended."""
-    number = size = 0
-    with suppress(OSError):
-        size = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
-        number = 1
-        for thread in os.listdir(f"/proc/{process}/task"):
-            for child in Path(f"/proc/{process}/task/{thread}/children").read_text().split():
-                below = _footprint(int(child))
-                number, size = number + below[0], size + below[1]
+    """Number and bytes in memory of a process and those below it; of too many, it looks at no more."""
+    left, number, size = [process], 0, 0
+    while left and number <= _PROCESSES:
+        place = Path(f"/proc/{left.pop()}")
+        with suppress(OSError):
+            size += int((place / "statm").read_text().split()[1]) * resource.getpagesize()
+            number += 1
+            for thread in os.listdir(place / "task"):
+                left += map(int, (place / "task" / thread / "children").read_text().split())
     return number, size
