@@ -73,132 +73,48 @@ except OSError as error:
 """
 
 
-class AgentCommand:
-    """An agent: its command, the files that it needs, and the walls around it."""
+class AgentRunner:
+    """Answers questions by an agent, each in a fresh folder and within walls of its own."""
 
-    def __init__(self, options: SetOptions, *hidden: Path) -> None:
-        """Look at what the agent would see: none of the `hidden` files and folders may be in it."""
-        self._argv = shlex.split(options.agent or "")
-        self._memory = options.agent_memory_mib * MIB
-        self._files = [path.resolve() for path in options.agent_files]
-        self.bubblewrap = "" if options.unsandboxed else bubblewrap()
+    def __init__(self, options: SetOptions, file: Path, out: Path, home: Path) -> None:
+        """Look at what the agent would see: the set, the results and the workspace may not be in it."""
+        self._options, self._argv = options, shlex.split(options.agent or "")
+        self._files, self._data = [path.resolve() for path in options.agent_files], options.data or file.parent
+        self._hidden = [path.resolve() for path in (file, out, home, Path("/proc/self"))]
+        self._bubblewrap = "" if options.unsandboxed else bubblewrap()
         chosen = options.model_dump(mode="json", include={"agent_files", "calls", "seconds", "unsandboxed"})
         self.identity: dict[str, Any] = {"agent": self._argv, **chosen}
         if not self._argv:
             raise UsageError("the agent has no command", "give one with --agent 'COMMAND ...'")
         if options.unsandboxed:
             return
-        if not self.bubblewrap or missing_guard():
+        if not self._bubblewrap or missing_guard():
             raise ConfigurationError(
                 f"no agent can be shut in here: {missing_guard() or 'there is no Bubblewrap that works'}",
                 "apt install bubblewrap, or pip install 'kgcheck[protocols]'; --unsandboxed runs it with your rights",
             )
-        if lacking := [path for path in self._files if not path.exists()]:
-            raise InputMissing(f"there is no file {lacking[0]}", "correct --agent-file")
         for root in self._roots():
-            if seen := [path for path in (*hidden, Path("/proc/self")) if path.resolve().is_relative_to(root)]:
-                raise UsageError(f"the agent could read {seen[0]}, which lies in {root}", "name less with --agent-file")
+            if not root.exists():
+                raise InputMissing(f"there is no file {root}", "correct --agent-file")
+            self._refuse_hidden(root, "name less with --agent-file")
 
-    def _roots(self) -> list[Path]:
-        """Folders and files that every agent sees: the system's programs, kgcheck's own Python, and what is named."""
-        own = Path(sys.base_prefix).resolve()
-        system = [Path(name) for name in _SYSTEM if os.path.exists(name)]
-        return [*system, *([] if own.is_relative_to("/usr") else [own]), *self._files]
-
-    def start(
-        self, folder: Path, task: Path, data: Mapping[str, Path], environment: Mapping[str, str], door: socket.socket
-    ) -> "subprocess.Popen[bytes]":
-        """Start the agent; it sends its listening socket and its folder through `door`."""
-        limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: _OPEN_FILES, resource.RLIMIT_FSIZE: _DISK}
-        if self.bubblewrap:
-            limits[resource.RLIMIT_NPROC] = _PROCESSES
-        else:
-            for name, path in {"task.txt": task, **data}.items():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (folder / name).symlink_to(path)
-        home = _FOLDER if self.bubblewrap else str(folder)
-        bins = [f"{path}/bin" for path in (*self._files, Path(sys.base_prefix)) if (path / "bin").is_dir()]
-        own = {"HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TZ": "UTC", "PATH": ":".join([*bins, os.defpath])}
-        python = os.path.realpath(sys.executable)
-        most = ",".join(f"{kind}={number}" for kind, number in limits.items())
-        inside = [python, "-I", "-S", "-B", "-c", _ENTER, str(door.fileno()), most, *self._argv]
-        with ExitStack() as opened:
-            given, walls = [door.fileno()], list[str]()
-            if self.bubblewrap:
-                calls = opened.enter_context(tempfile.TemporaryFile())
-                _export_calls(calls)
-                given.append(calls.fileno())
-                walls = [*self._walls(task, data, own | dict(environment)), "--seccomp", str(calls.fileno()), "--"]
-            return subprocess.Popen(  # noqa: S603 no shell, and an empty environment: an agent could see Bubblewrap's
-                [*walls, *inside],
-                env={} if self.bubblewrap else own | dict(environment),
-                cwd=None if self.bubblewrap else folder,
-                stdin=opened.enter_context(task.open("rb")),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=given,
-                start_new_session=True,
-            )
-
-    def _walls(self, task: Path, data: Mapping[str, Path], environment: Mapping[str, str]) -> Iterator[str]:
-        """Command and options of Bubblewrap: what there is, and nothing else."""
-        shared = ("--size", str(_DISK // 4), "--tmpfs")
-        yield from (self.bubblewrap, *NAMESPACES, "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000")
-        # Where kgcheck is run by root, settings of the kernel could be written there, without any capability.
-        yield from ("--hostname", "sandbox", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev")
-        for link in ("/bin", "/sbin", "/lib", "/lib64"):
-            if os.path.islink(link):
-                yield from ("--symlink", os.readlink(link), link)
-        yield from (*shared, "/dev/shm", "--remount-ro", "/dev", *shared, "/tmp")  # noqa: S108 its own
-        for root in self._roots():
-            yield from ("--ro-bind", str(root), str(root))
-        yield from ("--size", str(_DISK), "--tmpfs", _FOLDER)
-        for name, path in {"task.txt": task, **data}.items():
-            yield from ("--ro-bind", str(path), f"{_FOLDER}/{name}")
-        for name, value in environment.items():
-            yield from ("--setenv", name, value)
-        yield from ("--remount-ro", "/", "--chdir", _FOLDER)
-
-    def over(self, process: "subprocess.Popen[bytes]", meter: Meter, seconds: float) -> str:
-        """Say which limit an agent is over that the kernel does not see to; empty where none."""
-        if meter.spent.seconds > seconds:
-            return f"{seconds:g} seconds"
-        number, size = _footprint(process.pid)
-        if number > _PROCESSES:
-            return f"{_PROCESSES} processes"
-        return f"{self._memory // MIB} MiB of memory" if size > self._memory else ""
-
-    def end(self, process: "subprocess.Popen[bytes]") -> None:
-        """End an agent and all that it started: with Bubblewrap ends its whole namespace."""
-        if process.poll() is None or not self.bubblewrap:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-class AgentWork:
-    """Answers questions by an agent, each in a fresh folder."""
-
-    def __init__(
-        self, agent: AgentCommand, client: ChatClient, domain: Domain, options: SetOptions, out: Path, file: Path
-    ) -> None:
-        self._agent, self._client, self._domain, self._options = agent, client, domain, options
-        self._out, self._file = out, file.resolve()
-        self._data = options.data or file.parent
-
-    def answer(self, question: BenchQuestion, limits: Limits, total: Meter) -> dict[str, Any]:
+    def answer(
+        self, question: BenchQuestion, folder: Path, client: ChatClient, domain: Domain, limits: Limits, total: Meter
+    ) -> dict[str, Any]:
         """Answer one question; an agent that gives no answer has answered wrongly, unless the endpoint failed."""
-        transcript = self._out / TRANSCRIPTS / f"{question_id(question.id)}.jsonl"
+        transcript = folder / TRANSCRIPTS / f"{question_id(question.id)}.jsonl"
         make_folder(transcript.parent)
         transcript.unlink(missing_ok=True)
-        data = {f"data/{name}": self._found(name) for name in question.data}
-        meter = Meter(limits, self._client.prices, total)
-        proxy = ModelProxy(self._client, meter, transcript)
-        with temporary_folder() as folder:
-            task, work = folder / "task.txt", folder / "work"
-            task.write_text(self._task(question), encoding="utf-8")
-            work.mkdir()
-            answer, why = self._run(work, task, data, proxy, meter)
+        meter = Meter(limits.model_copy(update=self._limits), client.prices, total)
+        proxy = ModelProxy(client, meter, transcript)
+        with temporary_folder() as made:
+            task = made / "task.txt"
+            task.write_text(_task(question, domain), encoding="utf-8")
+            given = {"task.txt": task} | {f"data/{name}": data_path(self._data, name) for name in question.data}
+            for path in given.values():
+                self._refuse_hidden(path, "keep data in a folder of their own")
+            (made / "work").mkdir()
+            answer, why = self._run(made / "work", given, proxy)
         if proxy.spent:
             raise proxy.spent
         if not answer and proxy.failures:
@@ -215,39 +131,114 @@ class AgentWork:
             "left_out": sorted(proxy.left_out),
         }
 
-    def _run(
-        self, folder: Path, task: Path, data: Mapping[str, Path], proxy: ModelProxy, meter: Meter
-    ) -> tuple[str, str]:
+    @property
+    def _limits(self) -> dict[str, Any]:
+        return {"turns": self._options.calls, "seconds": self._options.seconds}
+
+    def _refuse_hidden(self, path: Path, hint: str) -> None:
+        if seen := [hidden for hidden in self._hidden if hidden.is_relative_to(path)]:
+            raise UsageError(f"the agent could read {seen[0]}, which lies in {path}", hint)
+
+    def _roots(self) -> list[Path]:
+        """Folders and files that every agent sees: the system's programs, kgcheck's own Python, and what is named."""
+        own = Path(sys.base_prefix).resolve()
+        system = [Path(name) for name in _SYSTEM if os.path.exists(name)]
+        return [*system, *([] if own.is_relative_to("/usr") else [own]), *self._files]
+
+    def _run(self, folder: Path, given: Mapping[str, Path], proxy: ModelProxy) -> tuple[str, str]:
         """Run the agent to its end: its answer, and why there is none, or what ended it."""
-        environment = {"OPENAI_API_KEY": proxy.token, "OPENAI_MODEL": self._client.model}
         ours, theirs = socket.socketpair()
         with ours, ExitStack() as ending:
             ours.settimeout(_START_S)
             with theirs:
-                process = ending.enter_context(self._agent.start(folder, task, data, environment, theirs))
-            ending.callback(self._agent.end, process)
+                process = ending.enter_context(self._start(folder, given, proxy, theirs))
+            ending.callback(self._end, process)
             listening, made = _handed_out(ours, process)
             ending.callback(os.close, made)
             ending.enter_context(proxy.at(listening))
             over = ""
             while process.poll() is None and not over:
                 time.sleep(_EVERY_S)
-                over = self._agent.over(process, meter, self._options.seconds)
-            self._agent.end(process)
+                over = self._over(process, proxy.meter)
+            self._end(process)
             return _answer(made, over and f"stopped after {over}", process.returncode)
 
-    def _task(self, question: BenchQuestion) -> str:
-        """The task in words."""
-        data = "\n".join(f"- data/{name}: {words}" for name, words in question.data.items())
-        parts = {"question": question.words, "data": data or "- none"}
-        return re.sub(r"\{(question|data)\}", lambda m: parts[m[1]], self._domain.prompt(f"agent_{question.form}"))
+    def _start(
+        self, folder: Path, given: Mapping[str, Path], proxy: ModelProxy, door: socket.socket
+    ) -> "subprocess.Popen[bytes]":
+        """Start the agent; it sends its listening socket and its folder through `door`."""
+        limits = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: _OPEN_FILES, resource.RLIMIT_FSIZE: _DISK}
+        limits |= {resource.RLIMIT_NPROC: _PROCESSES} if self._bubblewrap else {}
+        home = _FOLDER if self._bubblewrap else str(folder)
+        bins = [f"{path}/bin" for path in (*self._files, Path(sys.base_prefix)) if (path / "bin").is_dir()]
+        environment = {"HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TZ": "UTC"}
+        environment |= {"PATH": ":".join([*bins, os.defpath]), "OPENAI_API_KEY": proxy.token}
+        environment |= {"OPENAI_MODEL": proxy.client.model}
+        most = ",".join(f"{kind}={number}" for kind, number in limits.items())
+        command = [os.path.realpath(sys.executable), "-I", "-S", "-B", "-c", _ENTER, str(door.fileno()), most]
+        walls, handed = list[str](), [door.fileno()]
+        with ExitStack() as opened:
+            if self._bubblewrap:
+                calls = opened.enter_context(tempfile.TemporaryFile())
+                _export_calls(calls)
+                handed.append(calls.fileno())
+                walls = [*self._walls(given, environment), "--seccomp", str(calls.fileno()), "--"]
+            else:
+                for name, path in given.items():
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / name).symlink_to(path)
+            return subprocess.Popen(  # noqa: S603 no shell, and an empty environment: an agent could see Bubblewrap's
+                [*walls, *command, *self._argv],
+                env={} if self._bubblewrap else environment,
+                cwd=folder,
+                stdin=opened.enter_context(given["task.txt"].open("rb")),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=handed,
+                start_new_session=True,
+            )
 
-    def _found(self, name: str) -> Path:
-        """A file or folder of data, which holds nothing that an agent may not see."""
-        path = data_path(self._data, name)
-        if any(hidden.is_relative_to(path) for hidden in (self._file, self._out)):
-            raise UsageError(f"{path} holds the set or its results", "keep data in a folder of their own")
-        return path
+    def _walls(self, given: Mapping[str, Path], environment: Mapping[str, str]) -> Iterator[str]:
+        """Command and options of Bubblewrap: what there is, and nothing else."""
+        shared = ("--size", str(_DISK // 4), "--tmpfs")
+        yield from (self._bubblewrap, *NAMESPACES, "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000")
+        # Where kgcheck is run by root, settings of the kernel could be written there, without any capability.
+        yield from ("--hostname", "sandbox", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev")
+        for link in ("/bin", "/sbin", "/lib", "/lib64"):
+            if os.path.islink(link):
+                yield from ("--symlink", os.readlink(link), link)
+        yield from (*shared, "/dev/shm", "--remount-ro", "/dev", *shared, "/tmp")  # noqa: S108 its own
+        for root in self._roots():
+            yield from ("--ro-bind", str(root), str(root))
+        yield from ("--size", str(_DISK), "--tmpfs", _FOLDER)
+        for name, path in given.items():
+            yield from ("--ro-bind", str(path), f"{_FOLDER}/{name}")
+        for name, value in environment.items():
+            yield from ("--setenv", name, value)
+        yield from ("--remount-ro", "/", "--chdir", _FOLDER)
+
+    def _over(self, process: "subprocess.Popen[bytes]", meter: Meter) -> str:
+        """Say which limit an agent is over that the kernel does not see to; empty where none."""
+        if meter.spent.seconds > self._options.seconds:
+            return f"{self._options.seconds:g} seconds"
+        number, size = _footprint(process.pid)
+        if number > _PROCESSES:
+            return f"{_PROCESSES} processes"
+        return f"{self._options.agent_memory_mib} MiB of memory" if size > self._options.agent_memory_mib * MIB else ""
+
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
+        """End an agent and all that it started: with Bubblewrap ends its whole namespace."""
+        if process.poll() is None or not self._bubblewrap:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _task(question: BenchQuestion, domain: Domain) -> str:
+    """The task in words."""
+    data = "\n".join(f"- data/{name}: {words}" for name, words in question.data.items())
+    parts = {"question": question.words, "data": data or "- none"}
+    return re.sub(r"\{(question|data)\}", lambda m: parts[m[1]], domain.prompt(f"agent_{question.form}"))
 
 
 def _handed_out(door: socket.socket, process: "subprocess.Popen[bytes]") -> tuple[socket.socket, int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from kgcheck.bench.agent_runs import TRANSCRIPTS, AgentCommand, AgentWork
+from kgcheck.bench.agent_runs import TRANSCRIPTS, AgentRunner
 from kgcheck.bench.answer_judge import (
     JudgedAnswer,
     agreement,
@@ -177,29 +177,27 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
     identity: dict[str, Any] = {"task": "set", "by": by, "questions": question_id(*questions)}
     stopped, left, batches = "", options.repeat * len(questions), list[Batch]()
     with noting() as notes, ExitStack() as opened:
-        work: Callable[[BenchQuestion], dict[str, Any]]
+        work: Callable[[Path, BenchQuestion], dict[str, Any]]
         if by == "graph":
             identity |= graph_identity(context) | {"profile": context.profile} | brain_identity(context)
             ask = opened.enter_context(context.asker(limits, notes, papers=False, total=spent))
-            work = _work_of(lambda question: _from_graph(ask(question.question), question))
+            work = _work_of(lambda question, _: _from_graph(ask(question.question), question))
         elif options.agent:
             client = _client(context, notes, opened)
-            command = AgentCommand(options, file, out, context.settings.home)
-            identity |= command.identity | model_identity(context.settings)
-            identity |= {"prompts": question_id(*(domain.prompt(f"agent_{form}") for form in _PROMPTS))}
-            limits = limits.model_copy(update={"turns": options.calls, "seconds": options.seconds})
+            agent = AgentRunner(options, file, out, context.settings.home)
+            prompts = question_id(*(domain.prompt(f"agent_{form}") for form in _PROMPTS))
+            identity |= agent.identity | model_identity(context.settings) | {"prompts": prompts}
+            work = _work_of(lambda question, out: agent.answer(question, out, client, domain, limits, spent))
         else:
             prompts = question_id(*map(domain.prompt, _PROMPTS.values()))
             identity |= model_identity(context.settings) | {"prompts": prompts}
             client = _client(context, notes, opened)
-            work = _work_of(lambda question: _from_model(question, domain, client, limits, spent))
+            work = _work_of(lambda question, _: _from_model(question, domain, client, limits, spent))
         for number in range(1, options.repeat + 1):
             folder = out / f"run-{number}" if options.repeat > 1 else out
             keep_options(folder, identity)
-            if options.agent:
-                agent = AgentWork(command, client, domain, options, folder, file)
-                work = _work_of(partial(agent.answer, limits=limits, total=spent))
-            one, results, stopped = done_items(context, folder, questions, work, options.workers, "answering")
+            answer = partial(work, folder)
+            one, results, stopped = done_items(context, folder, questions, answer, options.workers, "answering")
             batches.append(one)
             left -= sum(question.id in results for question in questions)
             if stopped:
@@ -214,9 +212,11 @@ def _client(context: Context, notes: list[str], opened: ExitStack) -> "ChatClien
     return opened.enter_context(ChatClient(context.settings, notes))
 
 
-def _work_of(answer: Callable[[BenchQuestion], dict[str, Any]]) -> Callable[[BenchQuestion], dict[str, Any]]:
-    def work(question: BenchQuestion) -> dict[str, Any]:
-        return {"form": question.form, "type": question.category} | answer(question)
+def _work_of(
+    answer: Callable[[BenchQuestion, Path], dict[str, Any]],
+) -> Callable[[Path, BenchQuestion], dict[str, Any]]:
+    def work(folder: Path, question: BenchQuestion) -> dict[str, Any]:
+        return {"form": question.form, "type": question.category} | answer(question, folder)
 
     return work
 

@@ -353,7 +353,7 @@ def test_a_command_that_is_not_there_and_data_that_are_not_there_are_errors(benc
     assert "no-such-agent: No such file or directory" in bench.results("none")["p/1"]["error"]
     assert "leads out of" in bench.results("stray")["p/1"]["error"]
     assert "there is no " in bench.results("lacking")["p/1"]["error"]
-    assert "holds the set" in bench.results("whole")["p/1"]["error"]
+    assert "the agent could read" in bench.results("whole")["p/1"]["error"]
 
 
 @NEEDS_WALLS
