@@ -140,9 +140,10 @@ def agent_faults(
     calls = [as_json(call.get("function")) for reply in replies for call in reply.get("tool_calls") or ()]
     texts = [_text_of(reply) for reply in replies]
     idle = [text for text, reply in zip(texts[:-1], replies, strict=False) if not reply.get("tool_calls")]
-    messages = [[_text_of(m) for m in one["messages"] if m.get("role") != "assistant"] for one in exchanges]
-    shown = [text for texts_of_one in messages for text in texts_of_one]
-    known = "\n".join((*texts, *calls, *(text for later in messages[1:] for text in later)))
+    messages = [(m.get("role"), _text_of(m)) for one in exchanges for m in one["messages"]]
+    shown = [text for role, text in messages if role != "assistant"]
+    task = {_text_of(m) for one in exchanges[:1] for m in one["messages"] if m.get("role") != "assistant"}
+    known = "\n".join((*texts, *calls, *(text for _, text in messages if text not in task)))
     holds = {
         ProcessFault.CHATTER: any(not _STEP.search(text) for text in idle) or len(calls) > len({*calls}),
         ProcessFault.UNSHOWN: question.form == "open" and _names_unshown(answer, " ; ".join(shown)),

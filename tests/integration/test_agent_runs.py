@@ -451,6 +451,7 @@ LOOK = "```cat data/counts.tsv```"
         (((TASK, LOOK), ("ZNX1 is not the highest gene.", "x")), "ZNX1 is not the highest gene.", []),
         (((TASK, "I will look."), (f"ZNX1 9 {LOOK}", "done")), "ZNX1 is the highest gene.", ["chatter"]),
         (((TASK, "```ls```"), ("ZNX1", "done")), "ZNX1 is the highest gene.", ["environment not explored"]),
+        (((TASK, "```ls```"), (TASK, "done")), "It is the highest gene.", ["environment not explored"]),
         (((TASK, LOOK), ("ZNX1", "done")), "", ["no conclusion"]),
         ((), "", ["environment not explored", "no conclusion"]),
     ],
