@@ -64,6 +64,8 @@ os.environ["OPENAI_BASE_URL"] = os.environ["OPENAI_API_BASE"] = f"http://127.0.0
 for limit in most.split(","):
     kind, number = map(int, limit.split("="))
     resource.setrlimit(kind, (number, number))
+# Of files of the sandbox alone: one from outside could be opened anew, to be written, by its descriptor.
+os.dup2(os.open("task.txt", os.O_RDONLY), 0)
 for number, name in ((1, "stdout.txt"), (2, "stderr.txt")):
     os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
 try:
@@ -191,7 +193,7 @@ class AgentRunner:
                 [*walls, *command, *self._argv],
                 env={} if self._bubblewrap else environment,
                 cwd=folder,
-                stdin=opened.enter_context(given["task.txt"].open("rb")),
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=handed,

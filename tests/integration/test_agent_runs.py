@@ -189,6 +189,13 @@ tries("key in /proc", others)
 tries("see the shell", lambda: PARENT in [text for text in os.listdir("/proc")])
 for path in (BESIDE, __file__, "/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "task.txt", "data/counts.tsv"):
     tries(f"write {path}", writes(path))
+for number in (0, *range(3, 64)):
+    tries(f"write descriptor {number}", writes(f"/proc/self/fd/{number}"))
+def of_first(name):
+    path = f"/proc/1/fd/{name}"
+    return lambda: os.readlink(path).replace("/dev/null", "").startswith("/") and writes(path)()
+for name in os.listdir("/proc/1/fd") if WALLS else ():
+    tries(f"write {name} of the first process", of_first(name))
 if WALLS:
     for path in ("/usr/x", "/etc/x", "/x", "/dev/x"):
         tries(f"make {path}", makes(path))
