@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kgcheck.bench.insights import Domain
-from kgcheck.bench.question_sets import BenchQuestion, data_path, question_id
+from kgcheck.bench.question_sets import BenchQuestion, data_path, transcript_of
 from kgcheck.errors import ConfigurationError, InputMissing, ModelUnavailable, ProgramError, UsageError
 from kgcheck.graph.sandbox import NAMESPACES, bubblewrap, missing_guard
 from kgcheck.inputs import MIB
@@ -33,9 +33,6 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.llm.proxy import ModelProxy
 from kgcheck.options import SetOptions
 from kgcheck.outputs import make_folder, temporary_folder
-
-TRANSCRIPTS = "transcripts"
-"""Folder of a run with the exchanges of each of its questions."""
 
 _FOLDER = "/agent"
 _ANSWER, _STDOUT, _STDERR = "answer.txt", "stdout.txt", "stderr.txt"
@@ -104,7 +101,7 @@ class AgentRunner:
         self, question: BenchQuestion, folder: Path, client: ChatClient, domain: Domain, limits: Limits, total: Meter
     ) -> dict[str, Any]:
         """Answer one question; an agent that gives no answer has answered wrongly, unless the endpoint failed."""
-        transcript = folder / TRANSCRIPTS / f"{question_id(question.id)}.jsonl"
+        transcript = transcript_of(folder, question)
         make_folder(transcript.parent)
         transcript.unlink(missing_ok=True)
         meter = Meter(limits.model_copy(update=self._limits), client.prices, total)

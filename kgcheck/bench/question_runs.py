@@ -5,7 +5,7 @@ several times. Whoever answers never sees the right answer, the insight or its p
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from kgcheck.bench.agent_runs import TRANSCRIPTS, AgentRunner
 from kgcheck.bench.answer_judge import (
     JudgedAnswer,
     agreement,
@@ -28,7 +27,7 @@ from kgcheck.bench.graph_questions import GraphQuestionMaker
 from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
 from kgcheck.bench.kgqa import read_rows
 from kgcheck.bench.process import AGENT_FAULTS, agent_faults
-from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set
+from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set, transcript_of
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
@@ -184,6 +183,9 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
             work = _work_of(lambda question, _: _from_graph(ask(question.question), question))
         elif options.agent:
             client = _client(context, notes, opened)
+            # Linux alone has what it needs.
+            from kgcheck.bench.agent_runs import AgentRunner
+
             agent = AgentRunner(options, file, out, context.settings.home)
             prompts = question_id(*(domain.prompt(f"agent_{form}") for form in _PROMPTS))
             identity |= agent.identity | model_identity(context.settings) | {"prompts": prompts}
@@ -430,30 +432,17 @@ def failure_rows(
     """Rows of a table: the wrong answers of each run of an agent, and how many of them have which fault."""
     rows = []
     for run in graded:
-        folder = Path(run.name) / TRANSCRIPTS
-        if not folder.is_dir():
+        if run.by != "agent":
             notes.append(f"{run.name} has no transcripts: it is no run of an agent")
             continue
-        row: dict[str, Any] = {
-            "system": run.name,
-            "items": 0,
-            "wrong": 0,
-            **dict.fromkeys(AGENT_FAULTS, 0),
-            "none of these": 0,
-        }
-        for question in questions:
-            path, result = folder / f"{question_id(question.id)}.jsonl", run.results[question.id]
-            if "error" in result:
-                continue
-            row["items"] += 1
-            score = run.scores[question.id]
-            if score.get("accuracy", score.get("score", 0) > EASY) == 1:
-                continue
-            faults = agent_faults(read_rows(path) if path.exists() else [], question, str(result.get("answer") or ""))
-            row["wrong"] += 1
-            for fault in faults or ("none of these",):
-                row[fault] += 1
-        rows.append(row)
+        scored = [q for q in questions if "error" not in run.results[q.id] and q.id in run.scores]
+        counts = Counter[str]()
+        for question in (question for question in scored if not _is_known(run.scores[question.id])):
+            path, answer = transcript_of(Path(run.name), question), run.results[question.id].get("answer")
+            faults = agent_faults(read_rows(path) if path.exists() else [], question, answer or "")
+            counts.update(["wrong", *(faults or ("none of these",))])
+        names = ("wrong", *AGENT_FAULTS, "none of these")
+        rows.append({"system": run.name, "items": len(scored), **{name: counts[name] for name in names}})
     return rows
 
 

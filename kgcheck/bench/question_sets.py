@@ -88,6 +88,11 @@ def read_set(path: Path) -> list[BenchQuestion]:
     return questions
 
 
+def transcript_of(run: Path, question: BenchQuestion) -> Path:
+    """File of a run of an agent with its exchanges on a question."""
+    return run / "transcripts" / f"{question_id(question.id)}.jsonl"
+
+
 def data_path(folder: Path, name: str) -> Path:
     """Find a file or folder that questions name as their data."""
     path, parts = (folder / name).resolve(), PurePosixPath(name).parts
