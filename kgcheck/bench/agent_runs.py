@@ -135,8 +135,8 @@ class AgentRunner:
         return {"turns": self._options.calls, "seconds": self._options.seconds}
 
     def _refuse_hidden(self, path: Path, hint: str) -> None:
-        if seen := [hidden for hidden in self._hidden if hidden.is_relative_to(path)]:
-            raise UsageError(f"the agent could read {seen[0]}, which lies in {path}", hint)
+        if seen := [one for one in self._hidden if one.is_relative_to(path) or path.is_relative_to(one)]:
+            raise UsageError(f"the agent could read {seen[0]} by {path}", hint)
 
     def _roots(self) -> list[Path]:
         """Folders and files that every agent sees: the system's programs, kgcheck's own Python, and what is named."""

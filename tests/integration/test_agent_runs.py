@@ -364,9 +364,9 @@ def test_a_command_that_is_not_there_and_data_that_are_not_there_are_errors(benc
 
 
 @NEEDS_WALLS
-@pytest.mark.parametrize("named", [".", "set.jsonl", "/", "/proc", "out"])
+@pytest.mark.parametrize("named", [".", "set.jsonl", "/", "/proc", "out", "out/run-1"])
 def test_files_of_an_agent_that_hold_the_set_or_the_results_are_refused(bench: Bench, named: str) -> None:
-    (bench.folder / "out").mkdir()
+    (bench.folder / "out/run-1").mkdir(parents=True)
     done = bench.run(GOOD, "--agent-file", named)
 
     assert done.code == 2
