@@ -321,6 +321,26 @@ class SetOptions(WorkerOptions, TotalSpending):
     )
     domain: Word = Field(default="biology", description="field whose prompts are taken: a name, or a folder as ./mine")
     repeat: Whole = Field(default=1, ge=1, le=20, description="run it so many times, to tell the spread")
+    agent: str | None = Field(
+        default=None,
+        min_length=1,
+        description="command of an agent that answers instead, each question in a sandbox of its own, with the"
+        " configured model as its only door",
+    )
+    agent_files: tuple[Path, ...] = Field(default=(), description="file or folder of the agent, which it may read")
+    agent_memory_mib: Whole = Field(default=8192, ge=64, description="memory of the agent, in MiB")
+    data: Path | None = Field(
+        default=None,
+        description="folder with the data of the questions, for the agent; unless set, that of the set",
+        json_schema_extra={"file_okay": False},
+    )
+    calls: Whole = Field(default=100, ge=1, description="most calls of the model by the agent, an item")
+    seconds: Number = Field(default=600, gt=0, description="most seconds of the agent, an item")
+    unsandboxed: StrictBool = Field(
+        default=False,
+        description="run the agent with all your rights, its environment alone made anew: it can read your files, your"
+        " keys and the right answers",
+    )
 
 
 class ItemOptions(BatchOptions, VerifierOptions):

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice, product
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -295,7 +296,7 @@ class GraphQuestionMaker:
         self._progress = progress or NoProgress()
         self._orders: list[tuple[Side, list[str]]] = []
         self._meant: dict[tuple[str, str, bool, str], list[Any]] = {}
-        self._data = {store.name: "graph", truths.name: "reference"}
+        self._data = {Path(store.name).name: "graph", truths.name: "reference"}
 
     def make(self, count: int) -> list[BenchQuestion]:
         """Make so many questions, the forms taking turns; fewer where the graph gives no more."""

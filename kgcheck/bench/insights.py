@@ -130,7 +130,7 @@ class Insight(Value):
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of a question that are those of its insight."""
-        own = {name: getattr(self, name) for name in ("paper", "summary", "grounding", "data")}
+        own = {name: getattr(self, name) for name in ("paper", "year", "summary", "grounding", "data")}
         return own | {"insight": self.id, "techniques": ", ".join(self.techniques)}
 
     @property

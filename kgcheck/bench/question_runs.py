@@ -5,9 +5,10 @@ several times. Whoever answers never sees the right answer, the insight or its p
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from statistics import mean, median, mode, stdev
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -25,7 +26,8 @@ from kgcheck.bench.batches import brain_identity, done_items, graph_identity, mo
 from kgcheck.bench.graph_questions import GraphQuestionMaker
 from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set
+from kgcheck.bench.process import AGENT_FAULTS, agent_faults
+from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set, transcript_of
 from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
@@ -91,16 +93,27 @@ def graph_questions(context: Context, count: int, seed: int) -> tuple[list[Bench
 
 
 def insight_questions(
-    context: Context, file: Path, domain: str, spending: Spending, *, outside_tools: bool = False
+    context: Context,
+    file: Path,
+    domain: str,
+    spending: Spending,
+    *,
+    outside_tools: bool = False,
+    since: int | None = None,
 ) -> tuple[list[BenchQuestion], list[str]]:
-    """Write questions on the signed insights of a file, or on those that were rejected for want of outside tools."""
+    """Write questions on the signed insights of a file, or on those that were rejected for want of outside tools.
+
+    With a year `since`, on those of papers alone that are known to be of then or later.
+    """
     from kgcheck.llm.client import ChatClient
 
     states: tuple[SignState, ...] = ("outside_tools",) if outside_tools else USABLE
-    insights, spent = read_models(file, Insight), total_meter(context.settings, spending)
+    read, spent = read_models(file, Insight), total_meter(context.settings, spending)
+    insights = [one for one in read if since is None or (one.year or 0) >= since]
     with noting() as notes, ChatClient(context.settings, notes) as client:
         made, refused = questions_of_insights(insights, Domain.read(domain), client, spent, states)
-        return made, [*refused, *notes, *spent_note(spent)]
+        early = [f"{one.id}: its paper is of {one.year or 'an unknown year'}" for one in read if one not in insights]
+        return made, [*early, *refused, *notes, *spent_note(spent)]
 
 
 def questions_of_insights(
@@ -161,23 +174,34 @@ def run_set(context: Context, file: Path, out: Path, options: SetOptions) -> Set
     """Answer a set by the graph (`ask`, by rules or by a model with tools) or by a model alone, resumably."""
     questions, limits = read_set(file), Limits.of(options)
     spent, domain = total_meter(context.settings, options.total), Domain.read(options.domain)
-    identity: dict[str, Any] = {"task": "set", "by": options.by, "questions": question_id(*questions)}
+    by = "agent" if options.agent else options.by
+    identity: dict[str, Any] = {"task": "set", "by": by, "questions": question_id(*questions)}
     stopped, left, batches = "", options.repeat * len(questions), list[Batch]()
     with noting() as notes, ExitStack() as opened:
-        work: Callable[[BenchQuestion], dict[str, Any]]
-        if options.by == "graph":
+        work: Callable[[Path, BenchQuestion], dict[str, Any]]
+        if by == "graph":
             identity |= graph_identity(context) | {"profile": context.profile} | brain_identity(context)
             ask = opened.enter_context(context.asker(limits, notes, papers=False, total=spent))
-            work = _work_of(lambda question: _from_graph(ask(question.question), question))
+            work = _work_of(lambda question, _: _from_graph(ask(question.question), question))
+        elif options.agent:
+            client = _client(context, notes, opened)
+            # Linux alone has what it needs.
+            from kgcheck.bench.agent_runs import AgentRunner
+
+            agent = AgentRunner(options, file, out, context.settings.home)
+            prompts = question_id(*(domain.prompt(f"agent_{form}") for form in _PROMPTS))
+            identity |= agent.identity | model_identity(context.settings) | {"prompts": prompts}
+            work = _work_of(lambda question, out: agent.answer(question, out, client, domain, limits, spent))
         else:
             prompts = question_id(*map(domain.prompt, _PROMPTS.values()))
             identity |= model_identity(context.settings) | {"prompts": prompts}
             client = _client(context, notes, opened)
-            work = _work_of(lambda question: _from_model(question, domain, client, limits, spent))
+            work = _work_of(lambda question, _: _from_model(question, domain, client, limits, spent))
         for number in range(1, options.repeat + 1):
             folder = out / f"run-{number}" if options.repeat > 1 else out
             keep_options(folder, identity)
-            one, results, stopped = done_items(context, folder, questions, work, options.workers, "answering")
+            answer = partial(work, folder)
+            one, results, stopped = done_items(context, folder, questions, answer, options.workers, "answering")
             batches.append(one)
             left -= sum(question.id in results for question in questions)
             if stopped:
@@ -192,9 +216,11 @@ def _client(context: Context, notes: list[str], opened: ExitStack) -> "ChatClien
     return opened.enter_context(ChatClient(context.settings, notes))
 
 
-def _work_of(answer: Callable[[BenchQuestion], dict[str, Any]]) -> Callable[[BenchQuestion], dict[str, Any]]:
-    def work(question: BenchQuestion) -> dict[str, Any]:
-        return {"form": question.form, "type": question.category} | answer(question)
+def _work_of(
+    answer: Callable[[BenchQuestion, Path], dict[str, Any]],
+) -> Callable[[Path, BenchQuestion], dict[str, Any]]:
+    def work(folder: Path, question: BenchQuestion) -> dict[str, Any]:
+        return {"form": question.form, "type": question.category} | answer(question, folder)
 
     return work
 
@@ -241,6 +267,8 @@ class Graded(NamedTuple):
     name: str
     scores: dict[str, dict[str, Any]]
     results: dict[str, dict[str, Any]]
+    by: str = ""
+    model: str = ""
 
     @property
     def correctness(self) -> dict[str, float]:
@@ -298,7 +326,8 @@ def grade(
                 id_: _scored(questions[id_], {}, task, None, Limits(), spent)
                 for id_ in results.keys() - answered.keys()
             }
-            graded.append(Graded(str(run), scores, results))
+            began = _began(run)
+            graded.append(Graded(str(run), scores, results, began.get("by", ""), began.get("model", "")))
         notes += spent_note(spent)
     return graded, tuple(notes)
 
@@ -312,6 +341,12 @@ def runs_of(systems: Sequence[Path]) -> list[Path]:
             raise UsageError(f"{system} is no folder of a run", "name one that kgcheck batch set made")
         found += inside
     return found
+
+
+def _began(run: Path) -> dict[str, str]:
+    """The options that a run was begun with; none of one that kgcheck did not make."""
+    path = run / "batch.json"
+    return {k: str(v) for k, v in parse_json(read_whole(path)).items()} if path.exists() else {}
 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
@@ -348,19 +383,23 @@ _MEASURES = ("score", "accuracy", "recall", "precision")
 
 
 def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[dict[str, Any]]:
-    """Rows of a table: a system each, its runs averaged with their spread; also by category where that is wanted."""
+    """Rows of a table: a system each, its runs averaged with their spread; also by category where that is wanted.
+
+    Where there are agents, each has beside it what it gains over its model alone, where that was run.
+    """
     systems: dict[str, list[Graded]] = defaultdict(list)
     for one in graded:
         place = Path(one.name)
         systems[str(place.parent if re.fullmatch(r"run-\d+", place.name) else place)].append(one)
-    rows = []
-    for system, runs in systems.items():
+    rows, alone = [], dict[tuple[str, str], dict[str, float]]()
+    for system, runs in sorted(systems.items(), key=lambda item: item[1][0].by == "agent"):
         kinds = sorted({r["type"] for r in runs[0].results.values()}) if by_category else []
         for kind in ("all", *kinds):
             inside = [id_ for id_, r in runs[0].results.items() if kind in ("all", r["type"])]
             answers = [run.results[id_] for run in runs for id_ in inside]
             row: dict[str, Any] = {"system": system, "type": kind, "runs": len(runs), "items": len(inside)}
             row["errors"] = sum("error" in answer for answer in answers)
+            found = alone.setdefault((runs[0].model, kind), {}) if runs[0].by == "model" else dict[str, float]()
             for measure in _MEASURES:
                 given = [
                     [score[measure] for id_ in inside if measure in (score := run.scores.get(id_, {}))] for run in runs
@@ -368,10 +407,44 @@ def score_rows(graded: Sequence[Graded], *, by_category: bool = False) -> list[d
                 means = [mean(values) for values in given if values]
                 spread = f" ± {stdev(means):.2f}" if len(means) > 1 else ""
                 row[measure] = f"{mean(means):.2f}{spread}" if means else "not measured"
+                found |= {measure: mean(means)} if means else {}
+            if any(one.by == "agent" for one in graded):
+                row |= {"model": runs[0].model} | _gains(runs[0].by, found, alone.get((runs[0].model, kind)))
             costs = [answer["cost"] for answer in answers if answer.get("cost") is not None]
             row["tokens"] = sum(answer.get("tokens") or 0 for answer in answers)
             row["cost"] = round(sum(costs), 4) if costs else None
             rows.append(row)
+    return rows
+
+
+def _gains(by: str, found: Mapping[str, float], alone: Mapping[str, float] | None) -> dict[str, str]:
+    """The differences of an agent to its model alone; of others there are none."""
+
+    def gain(measure: str) -> str:
+        if by != "agent" or alone is None:
+            return "not run" if by == "agent" else ""
+        return f"{found[measure] - alone[measure]:+.2f}" if measure in found and measure in alone else "not measured"
+
+    return {f"{measure} gain": gain(measure) for measure in _MEASURES[:2]}
+
+
+def failure_rows(
+    graded: Sequence[Graded], questions: Sequence[BenchQuestion], notes: list[str]
+) -> list[dict[str, Any]]:
+    """Rows of a table: the wrong answers of each run of an agent, and how many of them have which fault."""
+    rows = []
+    for run in graded:
+        if run.by != "agent":
+            notes.append(f"{run.name} has no transcripts: it is no run of an agent")
+            continue
+        scored = [q for q in questions if "error" not in run.results[q.id] and q.id in run.scores]
+        counts = Counter[str]()
+        for question in (question for question in scored if not _is_known(run.scores[question.id])):
+            path, answer = transcript_of(Path(run.name), question), run.results[question.id].get("answer")
+            faults = agent_faults(read_rows(path) if path.exists() else [], question, answer or "")
+            counts.update(["wrong", *(faults or ("none of these",))])
+        names = ("wrong", *AGENT_FAULTS, "none of these")
+        rows.append({"system": run.name, "items": len(scored), **{name: counts[name] for name in names}})
     return rows
 
 
@@ -403,19 +476,19 @@ def refuse_given_data(systems: Sequence[Path]) -> None:
     """Refuse systems that are not two models, at least, none of which was given the data."""
     models = set[str]()
     for run in runs_of(systems):
-        began = parse_json(read_whole(run / "batch.json"))
+        began = _began(run)
         if began.get("by") != "model":
             raise UsageError(f"{run} is no run of a model alone", "run kgcheck batch set with --by model")
-        models.add(str(began["model"]))
+        models.add(began["model"])
     if len(models) == 1:
         raise UsageError("the filter wants two models without the data", "name runs of two with --closed-book, or none")
 
 
 def filter_set(
-    questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str]
+    questions: Sequence[BenchQuestion], closed_book: Sequence[Graded], notes: list[str], large: Collection[str] = ()
 ) -> tuple[list[BenchQuestion], list[str]]:
-    """Leave out what every model without the data knew, and what is asked twice; and say why."""
-    removed = {}
+    """Leave out what every model without the data knew, what is asked twice, and what has large data; and say why."""
+    removed = dict.fromkeys(large, "its data are larger")
     for question in questions:
         scores = [run.scores[question.id] for run in closed_book if question.id in run.scores]
         if closed_book and len(scores) == len(closed_book) and all(_is_known(score) for score in scores):

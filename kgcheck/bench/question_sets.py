@@ -9,16 +9,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.errors import InputFormat
+from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
+from kgcheck.resources import resource_dir
 from kgcheck.visible import as_json
 
 V = TypeVar("V", bound=Value)
@@ -42,6 +43,7 @@ class BenchQuestion(Value):
     entities: tuple[str, ...] = Field(default=(), description="ids of what the question names")
     data: dict[str, str] = Field(default={}, description="what the answer can be found with, and what each is")
     paper: str = ""
+    year: int | None = Field(default=None, description="of the paper")
     insight: str = Field(default="", description="name of the insight in its paper")
     summary: str = ""
     techniques: str = ""
@@ -84,6 +86,27 @@ def read_set(path: Path) -> list[BenchQuestion]:
     if len({question.id for question in questions}) < len(questions):
         raise InputFormat(f"{path} has two questions of one id", "give each question an id of its own")
     return questions
+
+
+def transcript_of(run: Path, question: BenchQuestion) -> Path:
+    """File of a run of an agent with its exchanges on a question."""
+    return run / "transcripts" / f"{question_id(question.id)}.jsonl"
+
+
+def data_path(folder: Path, name: str) -> Path:
+    """Find a file or folder that questions name as their data."""
+    path, parts = (folder / name).resolve(), PurePosixPath(name).parts
+    if "/" in parts or ".." in parts:
+        raise InputFormat(f"{name!r} is no name of data: it leads out of {folder}", "correct the set")
+    if not path.exists():
+        raise InputMissing(f"there is no {path}, which is data of a question", "name the folder with --data")
+    return path
+
+
+def data_bytes(question: BenchQuestion, folder: Path) -> int:
+    """Size of all data of a question."""
+    paths = [data_path(folder, name) for name in question.data]
+    return sum(file.stat().st_size for path in paths for file in (path, *path.rglob("*")) if file.is_file())
 
 
 def read_models(path: Path, kind: type[V]) -> list[V]:
@@ -183,3 +206,21 @@ def write_heureka(folder: Path, questions: Sequence[BenchQuestion]) -> list[Path
             written.append(folder / file)
             write_text(written[-1], json.dumps(papers, ensure_ascii=False, indent=1) + "\n")
     return written
+
+
+def write_tasks(folder: Path, questions: Sequence[BenchQuestion], harness: str) -> list[Path]:
+    """Write a set as samples of another harness, with the task that reads them."""
+    rows: dict[Form, list[str]] = {"open": [], "choice": []}
+    for question in questions:
+        order = sorted(question.options)
+        target = [LETTERS[order.index(letter)] for letter in sorted(question.right)]
+        sample = {"id": question.id, "input": question.question, "metadata": {"category": question.category}}
+        sample |= {"choices": [question.options[letter] for letter in order], "target": target} if order else {}
+        sample |= {} if order else {"target": question.answer or ", ".join(question.names)}
+        rows[question.form].append(f"{as_json(sample)}\n")
+    made = {folder / "open.jsonl": rows["open"], folder / "choices.jsonl": rows["choice"]}
+    tasks = (resource_dir("corpus") / "bench" / "tasks" / harness).glob("*.txt")
+    made |= {folder / path.stem: [read_whole(path)] for path in tasks}
+    for path, lines in made.items():
+        write_text(path, "".join(lines))
+    return list(made)

@@ -20,10 +20,9 @@ from kgcheck.cli.options import table_or_json_option, workspace_options
 from kgcheck.cli.output import show_rows
 from kgcheck.context import Context, PartName
 from kgcheck.errors import EXIT_USAGE, ConfigurationError, nearest
-from kgcheck.graph.sandbox import missing_guard
+from kgcheck.graph.sandbox import bubblewrap, missing_guard
 from kgcheck.literature.weights import PACKAGED, lacking
 from kgcheck.model import Value
-from kgcheck.protocols.programs.sandbox import bubblewrap
 from kgcheck.redact import redact
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +23,8 @@ _DOMAIN = click.option(
     help="Field whose words, examples and prompts are taken: a name, or a folder as ./mine.",
 )
 _OUT = click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
+_DATA = click.option("--data", type=FilePath(file_okay=False), help="Folder with the data [default: that of FILE]")
+_HARNESSES = ("heureka", "inspect", "lm-eval")
 _STATES = ("validated", "in_part", "adjusted", "rejected", "outside_tools")
 
 
@@ -158,6 +160,7 @@ def bench_code(
 @click.option("--count", type=click.IntRange(min=1), default=200, show_default=True, help="Questions from the graph.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @click.option("--outside-tools", is_flag=True, help="Ask about the insights that were rejected for want of such.")
+@click.option("--since", type=int, help="Cut-off: only insights of papers of this year or later.")
 @DEV
 @_OUT
 def bench_questions(
@@ -168,6 +171,7 @@ def bench_questions(
     count: int,
     seed: int,
     outside_tools: bool,
+    since: int | None,
     dev: Path | None,
     out: Path,
 ) -> None:
@@ -175,7 +179,9 @@ def bench_questions(
     from kgcheck.bench.question_runs import graph_questions, insight_questions
 
     if insights:
-        made, notes = insight_questions(workspace, insights, domain, options.total, outside_tools=outside_tools)
+        made, notes = insight_questions(
+            workspace, insights, domain, options.total, outside_tools=outside_tools, since=since
+        )
     else:
         made, notes = graph_questions(workspace, count, seed)
     note(*notes)
@@ -191,6 +197,7 @@ def bench_questions(
 @click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
 @click.option("--categories", is_flag=True, help="Rows by category, too.")
 @click.option("--bands", is_flag=True, help="Compare the first run with each other one, in bands of its score.")
+@click.option("--failures", is_flag=True, help="Count the wrong answers of agents by what their transcripts show.")
 @table_or_json_option()
 def bench_grade(
     workspace: "Workspace",
@@ -201,21 +208,27 @@ def bench_grade(
     judge: str,
     categories: bool,
     bands: bool,
+    failures: bool,
     format_: str,
 ) -> None:
     """Grade RUNS of kgcheck batch set over FILE: open answers 1 to 5 by atomic facts, choices by what was chosen."""
-    from kgcheck.bench.question_runs import band_rows, grade, score_rows
+    from kgcheck.bench.question_runs import band_rows, failure_rows, grade, score_rows
+    from kgcheck.bench.question_sets import read_set
     from kgcheck.report.tables import rows_table
 
-    graded, notes = grade(workspace, file, runs, options, judge, domain)
+    graded, found = grade(workspace, file, runs, options, judge, domain)
+    notes = [*found]
+    if failures:
+        rows = failure_rows(graded, read_set(file), notes)
+    elif bands:
+        rows = [row for other in graded[1:] for row in band_rows(graded[0], other)]
+    else:
+        rows = score_rows(graded, by_category=categories)
     note(*notes)
-    rows: list[dict[str, Any]] = (
-        [row for other in graded[1:] for row in band_rows(graded[0], other)]
-        if bands
-        else score_rows(graded, by_category=categories)
-    )
     if not rows:
-        raise UsageError("one run alone has nothing to be compared with", "name another one, or leave --bands out")
+        raise UsageError(
+            "nothing can be shown of these runs", "name two for --bands, or one of an agent for --failures"
+        )
     show(format_, rows, rows_table(rows, tuple(rows[0])))
     if any(len(one.scores) < len(one.results) or any("error" in r for r in one.results.values()) for one in graded):
         note("some answers are missing and count as wrong, or have no score; the same commands go on with them")
@@ -231,6 +244,8 @@ def bench_grade(
     "--closed-book", "runs", multiple=True, type=FilePath(file_okay=False), help="Run of a model without the data."
 )
 @click.option("--judge", type=click.Choice(("rules", "llm")), default="rules", show_default=True)
+@click.option("--largest-mb", type=click.FloatRange(min=0), help="A Lite set: no questions with more data, in MB.")
+@_DATA
 @_OUT
 def bench_filter(
     workspace: "Workspace",
@@ -239,16 +254,21 @@ def bench_filter(
     domain: str,
     runs: tuple[Path, ...],
     judge: str,
+    largest_mb: float | None,
+    data: Path | None,
     out: Path,
 ) -> None:
     """Leave out of FILE what all --closed-book runs knew without the data, and questions that ask the same."""
     from kgcheck.bench.question_runs import filter_set, grade, refuse_given_data
-    from kgcheck.bench.question_sets import read_set, write_models
+    from kgcheck.bench.question_sets import data_bytes, read_set, write_models
 
+    questions = read_set(file)
+    most = None if largest_mb is None else largest_mb * 1_000_000
+    large = [q.id for q in questions if most is not None and data_bytes(q, data or file.parent) > most]
     refuse_given_data(runs)
     graded, graded_notes = grade(workspace, file, runs, options, judge, domain) if runs else ([], ())
     notes = [*graded_notes]
-    left, removed = filter_set(read_set(file), graded, notes)
+    left, removed = filter_set(questions, graded, notes, large)
     if not runs:
         notes.append("closed book: not run; name two runs of kgcheck batch set --by model with --closed-book")
     write_models(out, left)
@@ -275,9 +295,45 @@ def bench_agree(scores: tuple[Path, ...], format_: str) -> None:
 @bench.command("export")
 @click.argument("file", type=FilePath())
 @click.argument("folder", type=FilePath(file_okay=False))
-def bench_export(file: Path, folder: Path) -> None:
-    """Write the set FILE to FOLDER as HeurekaBench has it: oeq.json and mcq.json."""
-    from kgcheck.bench.question_sets import read_set, write_heureka
+@click.option(
+    "--as", "form", type=click.Choice(("heureka", "inspect", "lm-eval")), default="heureka", show_default=True
+)
+def bench_export(file: Path, folder: Path, form: str) -> None:
+    """Write the set FILE to FOLDER as HeurekaBench has it (oeq.json, mcq.json), or as tasks of another harness."""
+    from kgcheck.bench.question_sets import read_set, write_heureka, write_tasks
 
-    for path in write_heureka(folder, read_set(file)):
+    questions = read_set(file)
+    for path in write_heureka(folder, questions) if form == "heureka" else write_tasks(folder, questions, form):
+        result(path)
+
+
+@bench.command("describe")
+@click.argument("file", type=FilePath())
+@click.argument("folder", type=FilePath(file_okay=False))
+@workspace_options("reference")
+@click.option("--name", default="", help="Name of the set [default: that of FILE]")
+@click.option("--licence", default="", help="Licence of the set, as an address or a name.")
+@click.option("--creator", default="", help="Who made it.")
+@click.option("--url", default="", help="Where it is published.")
+@click.option("--dev", type=FilePath(dir_okay=False), help="The dev part, to look for what is in both.")
+@click.option("--insights", type=FilePath(dir_okay=False), help="The insights, with their signatures.")
+@click.option("--closed-book", "runs", multiple=True, type=FilePath(file_okay=False), help="Run of a model alone.")
+@_DATA
+def bench_describe(
+    workspace: "Workspace",
+    file: Path,
+    folder: Path,
+    dev: Path | None,
+    insights: Path | None,
+    runs: tuple[Path, ...],
+    data: Path | None,
+    **stated: str,
+) -> None:
+    """Describe the set FILE in FOLDER: its questions, a data sheet (README.md) and Croissant metadata.
+
+    Every statement is counted from the files that are named, or is what an option states; the rest is "not stated".
+    """
+    from kgcheck.bench.descriptions import write_description
+
+    for path in write_description(workspace, file, folder, stated, dev, insights, runs, data or file.parent):
         result(path)

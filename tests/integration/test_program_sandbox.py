@@ -17,6 +17,7 @@ import pytest
 
 from kgcheck import clock
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
+from kgcheck.graph.sandbox import bubblewrap
 from kgcheck.protocols.programs.sandbox import (
     Guard,
     ProgramLimits,
@@ -24,7 +25,6 @@ from kgcheck.protocols.programs.sandbox import (
     _links,
     _r,
     best_guard,
-    bubblewrap,
     read_program_results,
     run_program,
 )

@@ -1,5 +1,6 @@
 """From papers and graphs to graded answers, by commands: insights, signatures, questions, runs, filters, judges."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -19,6 +20,7 @@ from kgcheck.questions.answer import Answer, Questions
 from tests.support.audits import Said, demo, kgcheck
 from tests.support.chat_server import MODEL, Asked, Call, Move, Say, Script, chat_server
 
+SET = ("batch", "set", "set.jsonl")
 COUNT = 100
 """Questions of the demo graph."""
 
@@ -514,3 +516,104 @@ def test_a_budget_for_all_questions_is_kept_and_another_set_does_not_go_on(tmp_p
     assert (stopped.code, 0 < kept < len(GRADED)) == (3, True), stopped.err
     assert f"{len(GRADED) - kept} questions are open" in stopped.err
     assert (other.code, "other options: questions" in other.err) == (2, True), other.err
+
+
+DATA = {"small.tsv": "counts by gene", "large.tsv": "counts by cell"}
+
+
+def described(folder: Path, *more: object) -> tuple[str, dict[str, Any]]:
+    done = kgcheck("bench", "describe", "set.jsonl", "out", *more, cwd=folder)
+    assert done.code == 0, done.err
+    return (folder / "out/README.md").read_text(), json.loads((folder / "out/croissant.json").read_text())
+
+
+def set_with_data(folder: Path) -> None:
+    (folder / "small.tsv").write_text("a")
+    (folder / "large.tsv").write_bytes(bytes(2_000_000))
+    open_ = {"id": "o", "form": "open", "question": "Is it ZNX1?", "answer": "ZNX1", "paper": "doi:1", "year": 2024}
+    rows = [choice(data={"small.tsv": "counts by gene"}), json.dumps(open_ | {"data": DATA})]
+    (folder / "set.jsonl").write_text("".join(f"{row}\n" for row in rows))
+
+
+def test_a_data_sheet_says_what_the_files_say_and_nothing_else(tmp_path: Path) -> None:
+    set_with_data(tmp_path)
+    sheet, metadata = described(tmp_path)
+
+    digest = hashlib.sha256(b"a").hexdigest()
+    own = hashlib.sha256((tmp_path / "out/set.jsonl").read_bytes()).hexdigest()
+    assert f"| counts by gene | small.tsv | not stated | 1 bytes | `{digest}` |" in sheet
+    assert "Papers: 1, published 2024 to 2024." in sheet
+    assert "2 items: no signature was at hand, and no reference bears them." in sheet
+    assert "Questions that have their own answer word for word: 1." in sheet
+    for none in ("Not stated.", "Dev part: not named.", "Closed book: not run."):
+        assert none in sheet
+    assert {"license", "creator", "url"} & metadata.keys() == set()
+    assert [(one["name"], one["sha256"]) for one in metadata["distribution"]][:2] == [
+        ("set.jsonl", own),
+        ("small.tsv", digest),
+    ]
+    fields = {f["name"]: (f["dataType"], f.get("repeated")) for f in metadata["recordSet"][0]["field"]}
+    assert fields["year"] == ("sc:Integer", None)
+    assert (fields["right"], fields["question"]) == (("sc:Text", True), ("sc:Text", None))
+    assert "options" not in fields
+
+
+def test_a_data_sheet_has_licences_signatures_leaks_and_what_models_knew(tmp_path: Path) -> None:
+    signed(tmp_path, "--as", "validated")
+    insight = read_models(tmp_path / "insights.jsonl", Insight)[0]
+    one = choice(insight=insight.id, paper=insight.paper)
+    (tmp_path / "set.jsonl").write_text(f"{one}\n{choice(id='b', entities=['P1'], data={'x': 'reference'})}\n")
+    (tmp_path / "dev.jsonl").write_text(choice(id="c", entities=["P1"]) + "\n")
+    by_model(says({"ChosenOptions": {"chosen": ["A"]}}), tmp_path, *SET, "--by", "model", "--out", "alone")
+    more = ("--dev", "dev.jsonl", "--insights", "insights.jsonl", "--closed-book", "alone", "--licence", "CC-BY-4.0")
+    sheet, metadata = described(tmp_path, *more, "--reference", demo().reference)
+
+    assert "1 items: a reference bears the whole answer." in sheet
+    assert "1 items: of insights that a person signed as validated." in sheet
+    assert "Signed by A. Reader." in sheet
+    assert "1 nodes and papers are asked about in both: P1." in sheet
+    assert "Without the data, alone: score not measured, accuracy 1.00." in sheet
+    assert "| uniprot |" in sheet.lower()
+    assert "| reference | x | not stated | not at hand | not at hand |" in sheet
+    assert metadata["license"] == "CC-BY-4.0"
+
+
+def test_a_lite_set_has_no_questions_with_large_data(tmp_path: Path) -> None:
+    set_with_data(tmp_path)
+    done = kgcheck("bench", "filter", "set.jsonl", "--largest-mb", 1, "--out", "lite.jsonl", cwd=tmp_path)
+    (tmp_path / "large.tsv").unlink()
+    lacking = kgcheck("bench", "filter", "set.jsonl", "--largest-mb", 1, "--out", "none.jsonl", cwd=tmp_path)
+
+    assert done.code == 0, done.err
+    assert [q.id for q in read_set(tmp_path / "lite.jsonl")] == ["a"]
+    assert "o: its data are larger" in done.err
+    assert (lacking.code, "large.tsv" in lacking.err, (tmp_path / "none.jsonl").exists()) == (2, True, False)
+
+
+@pytest.mark.parametrize(("year", "left"), [(None, 0), (2023, 0), (2024, 1)])
+def test_insights_of_papers_before_the_cut_off_or_of_no_year_are_left_out(
+    tmp_path: Path, year: int | None, left: int
+) -> None:
+    file = signed(tmp_path, "--as", "validated")
+    insights = [one.model_copy(update={"year": year}) for one in read_models(file, Insight)]
+    write_models(file, insights)
+    made = {"questions": [{"question": "What does it do to QPR7?", "answer": "It reduced growth."}]}
+    arguments = ("bench", "questions", "insights.jsonl", "--since", 2024, "--out", "set.jsonl")
+    done = by_model(says({"MadeQuestions": made}), tmp_path, *arguments)
+
+    assert done.code == 0, done.err
+    found = read_set_or_none(tmp_path / "set.jsonl") or []
+    assert [q.year for q in found if q.form == "open"] == [2024] * left
+    assert ("its paper is of" in done.err) == (not left)
+
+
+def test_tasks_of_other_harnesses_have_the_choices_in_order(tmp_path: Path) -> None:
+    gap = {"options": {"A": "x", "C": "y", "D": "z"}, "right": ["C", "A"]}
+    (tmp_path / "set.jsonl").write_text(f"{choice(**gap)}\n")
+    for harness, task in (("inspect", "task.py"), ("lm-eval", "choices.yaml")):
+        done = kgcheck("bench", "export", "set.jsonl", harness, "--as", harness, cwd=tmp_path)
+        (row,) = rows(tmp_path / harness / "choices.jsonl")
+
+        assert done.code == 0, done.err
+        assert (row["choices"], row["target"]) == (["x", "y", "z"], ["A", "B"])
+        assert (tmp_path / harness / task).exists()

