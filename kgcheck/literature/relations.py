@@ -1,0 +1,325 @@
+"""Relations that a text states, by classes of words that say the same, with what they are told of.
+
+"A binds B" does not license "A cleaves B", and "A is phosphorylated" not "A phosphorylates B": what a claim says of
+things must be said of them, by its own word or by one of its class (``corpus/verifier/relations.toml``).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache, partial
+from typing import NamedTuple
+
+from kgcheck.literature.arguments import Argument, arguments, content_of, head, is_written
+from kgcheck.text.tokens import BREAKS, compounds
+from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
+
+_MOST_WORDS = 400
+"""Words of a text that are read."""
+
+_BE = frozenset("is are was were be been being".split())
+_PLACES = frozenset(
+    "in on at during after before within among from with to for as under into onto through via by upon without between "
+    "against across over throughout toward towards about off".split()
+)
+"""Words with which a side of a relation ends."""
+_OPENS_NOUN = frozenset(
+    "the a an this that these those its their his our no any some each every of in for by with and or".split()
+)
+_OPENS_VERB = frozenset("to can may could will must not should might would that which who we they".split())
+_CLAUSES = BREAKS | frozenset("whereas while but although though because which that who if whether when than".split())
+_JOINS = frozenset([",", "and", "or"])
+_PARTICLES = frozenset("from back off about on into".split())
+"""Last words of phrases, before which some words may stand: keeps it from, brings it about."""
+_GAP = 3
+_NEAR = 4
+"""Words before a relation in which a denial reaches it."""
+_DENIALS = frozenset("not no never neither nor cannot n't fail failed fails unable without hardly".split())
+
+_PAST = re.compile(r"(?:ed|bound|driven|drawn|made|found|held|lost|built)$")
+_VERB = re.compile(r"(?:ed|[^siu]s|en)$")
+_BASE = re.compile(r"(?:[ai]te|i[zs]e|uce|ause|ote|ibit|ind|event|ire|ove|press|act|ower|ulate|ish|ance)$")
+"""Endings of verbs that are seldom nouns as they stand."""
+_NO_PLURALS = frozenset("was has does as".split())
+_COMPARES = frozenset(
+    "more less fewer higher greater better worse smaller larger longer shorter stronger weaker faster slower".split()
+)
+_NOUN = re.compile(
+    r"(?:ions?|ments?|age|al|ances?|ences?|responses?|effects?|roles?|risks?|loss|losses|deaths?|growth|activity|activities)$"
+)
+_DOER = re.compile(r"(?:ors?|ers?|ants?)$")
+_LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")
+"""A part of a name in brackets, as of EGFR(L858R)."""
+
+_WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
+
+Named = Callable[[Sequence[Argument], str], bool]
+"""Tells whether a text names any of some things."""
+
+
+_STOPS = _PLACES | _CLAUSES
+
+
+class Relation(NamedTuple):
+    """A word that says something of things."""
+
+    word: str
+    classes: frozenset[str]
+    bears: frozenset[str]
+    """The classes that it bears out, its own and others."""
+    theme: str = ""
+    """What it is done to, or told of."""
+    cause: str = ""
+    loose: bool = False
+    """Its sides may stand in any order: to bind, to depend on, to move into."""
+    denied: bool = False
+    states: bool = True
+    """It is no mere part of a name, as in: transport factor."""
+
+
+@lru_cache(maxsize=512)
+def relations(text: str) -> tuple[Relation, ...]:
+    """The relations of a text, in order.
+
+    >>> [(r.word, r.theme, r.cause) for r in relations("Phosphorylation of B2 by A1 was lost.")]
+    [('phosphorylation', 'B2', 'A1'), ('lost', 'Phosphorylation of B2 by A1 was', '')]
+    """
+    words, places = _words_and_places(text)
+    lower = [w.lower() for w in words]
+    verbs = {i for i, (_, bears) in places.items() if not bears <= _manner() and _is_verb(lower, i)}
+    return tuple(_relation(words, lower, i, *classes, verbs) for i, classes in places.items())
+
+
+def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
+    """The words of a claim that say something of things, and for which sentences have none that says the same."""
+    named = {w for a in arguments(claim) if a.kind != "noun" for w in a.words.lower().split()}
+    content = content_of(" ; ".join(sentences))
+    classes = frozenset[str]().union(*(r.bears for s in sentences for r in relations(s)))
+    wanted = [r for r in relations(claim) if r.classes and r.word not in named]
+    return tuple(r.word for r in wanted if not _implied(r.classes, classes) and not is_written(r.word, content))
+
+
+def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = False) -> int:
+    """How far a relation says what is claimed: 2 of both sides, 1 of what it names, 0 not, and -1 the other way round.
+
+    Where it is ``against`` the claim it may say anything of the same things but for the denial of something else, or of
+    what has no opposite.
+    """
+    theme, cause = sides(claimed)
+    about, by = things(told.theme), things(told.cause)
+    loose = claimed.loose or told.loose
+    if about and by and not loose and named(theme, told.cause) and named(cause, told.theme):
+        return -1
+    same = _implied(claimed.classes, told.bears)
+    if against and not same:
+        same = (
+            _implied(told.classes, claimed.bears)
+            if told.denied
+            else claimed.classes.isdisjoint(words_of_list("relations", "alone"))
+        )
+    if not (told.states and same):
+        return 0
+    if loose:
+        both = f"{told.theme} ; {told.cause}"
+        if about and by:
+            return 2 if named(theme, both) and named(cause, both) else 0
+        return int(not (about or by) or named((*theme, *cause), both))
+    if (about and not named(theme, told.theme)) or (by and not named(cause, told.cause)):
+        return 0
+    return 2 if about and by else 1
+
+
+def sides(relation: Relation) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    """Return what a relation names on either side, without where and when."""
+    return _core(relation.theme), _core(relation.cause)
+
+
+def _core(text: str) -> tuple[Argument, ...]:
+    return things(_WHERE.split(text, maxsplit=1)[0]) or things(text)
+
+
+def things(text: str) -> tuple[Argument, ...]:
+    """List what a side names: symbols where there are some, else nouns, else its last word."""
+    found = [a for a in arguments(f"the {text}") if a.kind in ("name", "label", "noun", "population")]
+    found = [a for a in found if not (a.words.isalpha() and a.words.endswith("ly"))]
+    symbols = [a for a in found if a.kind in ("name", "label") and not _classes(a.words.lower())[1]]
+    last = head(text)
+    return tuple(symbols or found or ([last] if last else []))
+
+
+def _relation(
+    words: list[str], lower: list[str], at: int, classes: frozenset[str], bears: frozenset[str], verbs: set[int]
+) -> Relation:
+    """The relation of the word at a place, with its sides."""
+    word, following = lower[at], lower[at + 1] if at + 1 < len(lower) else ""
+    state = partial(
+        Relation, word, classes, bears, loose=not (classes or bears).isdisjoint(words_of_list("relations", "loose"))
+    )
+    if bears <= _manner():
+        return state(states=False)
+    first_part, hyphen, _ = words[at].rpartition("-")
+    form = "" if hyphen else _form(lower, at)
+    if not form:
+        return state(_up_to_place(words[at + 1 :]), first_part)
+    begin, end = _clause(lower, at, verbs)
+    before, after = words[begin:at], words[at + 1 : end]
+    state = partial(state, denied=not _DENIALS.isdisjoint(lower[max(begin, at - _NEAR) : at]))
+    if form == "active" and lower[at - 1] in _JOINS and (first := [v for v in verbs if begin < v < at]):
+        before = words[begin : min(first)]
+        if lower[at + 1 : at + 2] in (["it"], ["them"]):
+            after = words[min(first) + 1 : at - 1]
+    by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
+    if form == "active":
+        if "cause" in classes and following in ("to", "in"):
+            return state(_up_to_place(after[1:]), " ".join(before))
+        if not after or following in _PLACES:
+            return state(" ".join(before), " ".join(after[1:]), loose=True)
+        return state(_up_to_place(after), " ".join(before))
+    if form == "passive":
+        return state(" ".join(before), by or (_up_to_place(after[1:]) if following in ("to", "with") else ""))
+    if form == "doer":
+        return state(" ".join(after[1:]), " ".join(before))
+    if following in ("of", "in", "between", "with"):
+        return state(_up_to_place(after[1:]), by)
+    if following not in _PLACES | _BE | _CLAUSES | _JOINS and not _VERB.search(following) and following[-2:] != "ly":
+        return state(states=not following)
+    theme = " ".join(w for w in before[-2:] if w.lower() not in _OPENS_NOUN)
+    return state(theme, by, states=bool(theme or by))
+
+
+def _form(lower: Sequence[str], at: int) -> str:
+    """How a word stands in its sentence: active, passive, noun or doer; empty where it only describes."""
+    word, before = lower[at], lower[at - 1] if at else ""
+    following = lower[at + 1] if at + 1 < len(lower) else ""
+    if word in _COMPARES:
+        return ""
+    if _PAST.search(word):
+        if not _BE.isdisjoint([w for w in lower[max(0, at - 3) : at] if not w.endswith("ly")][-2:]):
+            return "passive"
+        return "passive" if following in ("by", "with") else "" if before in _OPENS_NOUN else "active"
+    if _NOUN.search(word):
+        return "noun"
+    if _DOER.search(word) and not (word.endswith("ers") and before not in _OPENS_NOUN):
+        return "doer" if following in ("of", "for") else ""
+    if word.endswith("ing"):
+        opens = before in ("", "by", "is", "are", "was", "were", ",") and following != "of"
+        return "active" if opens or following in ("the", "a", "an", "its", "their") else "noun"
+    return "active" if _is_verb(lower, at) and following not in ("of", "in") else "noun"
+
+
+def _is_verb(lower: Sequence[str], at: int) -> bool:
+    """Tell whether a word stands where a verb does."""
+    word, before = lower[at], lower[at - 1] if at else ""
+    if _NOUN.search(word) or word in _COMPARES:
+        return False
+    plural = before.endswith("s") and not before.endswith(("ss", "us", "is")) and before not in _NO_PLURALS
+    if plural and (not _classes(before)[1] or _NOUN.search(before)):
+        return True
+    if _BASE.search(word) and before not in _OPENS_NOUN - _JOINS:
+        return True
+    return before in _OPENS_VERB or bool(_VERB.search(word) and before not in _OPENS_NOUN - _JOINS)
+
+
+def _clause(lower: Sequence[str], at: int, verbs: set[int]) -> tuple[int, int]:
+    """Return begin and end of the clause of a relation: at words that open another, and at the verbs beside it."""
+    begin = next((i + 1 for i in range(at - 1, -1, -1) if lower[i] in _CLAUSES), 0)
+    end = next((i for i in range(at + 1, len(lower)) if lower[i] in _CLAUSES), len(lower))
+    following = min((v for v in verbs if at < v < end), default=end)
+    if following < end:
+        end = next((i for i in range(following - 1, at, -1) if lower[i] in (*_JOINS, "to")), following)
+    earlier = max((v for v in verbs if begin <= v < at), default=None)
+    if earlier is not None and lower[at - 1] not in _JOINS:
+        begin = next((i + 1 for i in range(at - 1, earlier, -1) if lower[i] in _JOINS), earlier + 1)
+    return begin, end
+
+
+def _up_to_place(words: Sequence[str]) -> str:
+    end = next((i for i, w in enumerate(words) if w.lower() in _BE or (i and w.lower() in _STOPS)), len(words))
+    return " ".join(words[:end])
+
+
+def _words_and_places(text: str) -> tuple[list[str], dict[int, tuple[frozenset[str], frozenset[str]]]]:
+    """The words of a text, of phrases the first one, and what classes those that say something are of and bear out."""
+    written = compounds(_LABEL.sub(r"-\1", text.replace("n't", " not")), "-'/.")[:_MOST_WORDS]
+    lower = [w.lower() for w in written]
+    inner: set[int] = set()
+    found: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+    for at, word in enumerate(lower):
+        if at in inner or word in BREAKS:
+            continue
+        own, bears = set[str](), set[str]()
+        for rest, name, is_own in _phrases().get(word, ()):
+            if places := _places(lower, at, rest):
+                own.update([name] if is_own else [])
+                bears.add(name)
+                inner.update(places)
+        classes = (frozenset(own), frozenset(bears)) if bears else _classes(word)
+        if classes[1]:
+            found[at] = classes
+    left = [i for i in range(len(written)) if i not in inner]
+    return [written[i] for i in left], {n: found[i] for n, i in enumerate(left) if i in found}
+
+
+def _places(lower: Sequence[str], at: int, rest: Sequence[str]) -> list[int]:
+    """Places of the further words of a phrase; none where it does not stand there."""
+    places: list[int] = []
+    for word in rest:
+        gap = _GAP if word in _PARTICLES and word == rest[-1] else 0
+        begin = (places or [at])[-1] + 1
+        if word not in (near := lower[begin : begin + gap + 1]):
+            return []
+        places.append(begin + near.index(word))
+    return places
+
+
+@lru_cache(maxsize=50_000)
+def _classes(word: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Classes of a word and those that it bears out; of one that is hyphened, as STAT3-dependent, of its last part."""
+    joined = word.replace("-", "")
+    own = frozenset(name for name, line in _lines().items() if line.words.match(joined))
+    bears = own | {name for name, line in _lines().items() if line.others.match(joined)}
+    first, hyphen, last = word.rpartition("-")
+    return _classes(last) if hyphen and not bears and not first.isdigit() else (own, bears)
+
+
+def _implied(claimed: frozenset[str], told: frozenset[str]) -> bool:
+    return any(not _lines()[name].implied_by.isdisjoint(told) for name in claimed)
+
+
+class _Line(NamedTuple):
+    """A class of words."""
+
+    words: re.Pattern[str]
+    others: re.Pattern[str]
+    implied_by: frozenset[str]
+    phrases: tuple[tuple[tuple[str, ...], bool], ...]
+
+
+@cache
+def _lines() -> dict[str, _Line]:
+    """The classes by their names."""
+    found = {}
+    for line in (*verifier_rules("relations")["classes"], *verifier_rules("relations")["manner"]):
+        name, _, rest = line.partition(":")
+        words, _, classes = rest.partition("<")
+        own, others = (part.split() for part in words.partition("|")[::2])
+        found[name] = _Line(
+            *(word_pattern([w for w in part if "_" not in w]) for part in (own, others)),
+            frozenset((name, *classes.split())),
+            tuple((tuple(w.split("_")), part is own) for part in (own, others) for w in part if "_" in w),
+        )
+    return found
+
+
+@cache
+def _phrases() -> dict[str, list[tuple[tuple[str, ...], str, bool]]]:
+    """Further words of phrases by their first word, with the class and whether they are of it."""
+    found: dict[str, list[tuple[tuple[str, ...], str, bool]]] = {}
+    for name, line in _lines().items():
+        for (first, *rest), own in line.phrases:
+            found.setdefault(first, []).append((tuple(rest), name, own))
+    return found
+
+
+@cache
+def _manner() -> frozenset[str]:
+    return frozenset(line.partition(":")[0] for line in verifier_rules("relations")["manner"])
