@@ -222,7 +222,7 @@ def objection(
     findings = [s for s in sentences if not asks_only(s)]
     read = sentences if asks else findings
     unsaid = unlicensed(claim, read)
-    licensed = {r.word for r in relations(claim)} - set(unsaid) if supports else set()
+    licensed = {w for r in relations(claim) if r.word not in unsaid for w in r.word.split()} if supports else set()
     complete = strict or not findings or _shared(claim, sentences) >= REPEATS
     lacking = [w for w in missing(claim, read, abstract, groups) if w.lower() not in licensed]
     if complete and lacking:

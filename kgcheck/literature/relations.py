@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
-from kgcheck.literature.arguments import Argument, arguments, content_of, head, is_written
+from kgcheck.literature.arguments import Argument, arguments, content_of, head, is_named, is_written
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
 
@@ -31,6 +31,8 @@ _JOINS = frozenset([",", "and", "or"])
 _PARTICLES = frozenset("from back off about on into".split())
 """Last words of phrases, before which some words may stand: keeps it from, brings it about."""
 _GAP = 3
+_SHORT = 2
+"""Letters up to which the first word of a phrase stands as it is: do without."""
 _NEAR = 4
 """Words before a relation in which a denial reaches it."""
 _DENIALS = frozenset("not no never neither nor cannot n't fail failed fails unable without hardly".split())
@@ -76,6 +78,14 @@ class Relation(NamedTuple):
     """It is no mere part of a name, as in: transport factor."""
 
 
+class _Found(NamedTuple):
+    """A word or phrase with its classes, and those that it bears out."""
+
+    word: str
+    classes: frozenset[str]
+    bears: frozenset[str]
+
+
 @lru_cache(maxsize=512)
 def relations(text: str) -> tuple[Relation, ...]:
     """The relations of a text, in order.
@@ -85,8 +95,8 @@ def relations(text: str) -> tuple[Relation, ...]:
     """
     words, places = _words_and_places(text)
     lower = [w.lower() for w in words]
-    verbs = {i for i, (_, bears) in places.items() if not bears <= _manner() and _is_verb(lower, i)}
-    return tuple(_relation(words, lower, i, *classes, verbs) for i, classes in places.items())
+    verbs = {i for i, found in places.items() if not found.bears <= _manner() and _is_verb(lower, i)}
+    return tuple(_relation(words, lower, i, found, verbs) for i, found in places.items())
 
 
 def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
@@ -123,9 +133,13 @@ def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = 
         if about and by:
             return 2 if named(theme, both) and named(cause, both) else 0
         return int(not (about or by) or named((*theme, *cause), both))
-    if (about and not named(theme, told.theme)) or (by and not named(cause, told.cause)):
-        return 0
-    return 2 if about and by else 1
+    of_theme = not about or named(theme, told.theme) or _is_head(about, claimed.theme)
+    return 0 if not of_theme or (by and not named(cause, told.cause)) else 2 if about and by else 1
+
+
+def _is_head(found: Sequence[Argument], text: str) -> bool:
+    """Tell whether all that is found is a common word that a text has, too."""
+    return found[0].kind == "head" and is_named(found[0], content_of(text))
 
 
 def sides(relation: Relation) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
@@ -146,15 +160,12 @@ def things(text: str) -> tuple[Argument, ...]:
     return tuple(symbols or found or ([last] if last else []))
 
 
-def _relation(
-    words: list[str], lower: list[str], at: int, classes: frozenset[str], bears: frozenset[str], verbs: set[int]
-) -> Relation:
+def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs: set[int]) -> Relation:
     """The relation of the word at a place, with its sides."""
-    word, following = lower[at], lower[at + 1] if at + 1 < len(lower) else ""
-    state = partial(
-        Relation, word, classes, bears, loose=not (classes or bears).isdisjoint(words_of_list("relations", "loose"))
-    )
-    if bears <= _manner():
+    following = lower[at + 1] if at + 1 < len(lower) else ""
+    loose = not (found.classes or found.bears).isdisjoint(words_of_list("relations", "loose"))
+    state = partial(Relation, *found, loose=loose)
+    if found.bears <= _manner():
         return state(states=False)
     first_part, hyphen, _ = words[at].rpartition("-")
     form = "" if hyphen else _form(lower, at)
@@ -169,7 +180,7 @@ def _relation(
             after = words[min(first) + 1 : at - 1]
     by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
     if form == "active":
-        if "cause" in classes and following in ("to", "in"):
+        if "cause" in found.classes and following in ("to", "in"):
             return state(_up_to_place(after[1:]), " ".join(before))
         if not after or following in _PLACES:
             return state(" ".join(before), " ".join(after[1:]), loose=True)
@@ -237,24 +248,25 @@ def _up_to_place(words: Sequence[str]) -> str:
     return " ".join(words[:end])
 
 
-def _words_and_places(text: str) -> tuple[list[str], dict[int, tuple[frozenset[str], frozenset[str]]]]:
-    """The words of a text, of phrases the first one, and what classes those that say something are of and bear out."""
+def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
+    """The words of a text, of phrases the first one, and those that say something."""
     written = compounds(_LABEL.sub(r"-\1", text.replace("n't", " not")), "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
     inner: set[int] = set()
-    found: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+    found: dict[int, _Found] = {}
     for at, word in enumerate(lower):
         if at in inner or word in BREAKS:
             continue
-        own, bears = set[str](), set[str]()
-        for rest, name, is_own in _phrases().get(word, ()):
-            if places := _places(lower, at, rest):
-                own.update([name] if is_own else [])
-                bears.add(name)
-                inner.update(places)
-        classes = (frozenset(own), frozenset(bears)) if bears else _classes(word)
-        if classes[1]:
-            found[at] = classes
+        phrases = [(name, own, places) for name, own, rest in _phrases(word) if (places := _places(lower, at, rest))]
+        if phrases:
+            longest = max((places for _, _, places in phrases), key=len)
+            own = frozenset(name for name, is_own, _ in phrases if is_own)
+            whole = " ".join(lower[i] for i in (at, *longest))
+            found[at] = _Found(whole, own, frozenset(name for name, _, _ in phrases))
+            # What stands within a phrase is one of its sides: "keeps it from".
+            inner.update(i for i in longest if i - at <= len(longest) or lower[i] not in _PLACES)
+        elif (classes := _classes(word))[1]:
+            found[at] = _Found(word, *classes)
     left = [i for i in range(len(written)) if i not in inner]
     return [written[i] for i in left], {n: found[i] for n, i in enumerate(left) if i in found}
 
@@ -303,21 +315,23 @@ def _lines() -> dict[str, _Line]:
         words, _, classes = rest.partition("<")
         own, others = (part.split() for part in words.partition("|")[::2])
         found[name] = _Line(
-            *(word_pattern([w for w in part if "_" not in w]) for part in (own, others)),
+            word_pattern([w for w in own if "_" not in w]),
+            word_pattern([w for w in others if "_" not in w]),
             frozenset((name, *classes.split())),
             tuple((tuple(w.split("_")), part is own) for part in (own, others) for w in part if "_" in w),
         )
     return found
 
 
-@cache
-def _phrases() -> dict[str, list[tuple[tuple[str, ...], str, bool]]]:
-    """Further words of phrases by their first word, with the class and whether they are of it."""
-    found: dict[str, list[tuple[tuple[str, ...], str, bool]]] = {}
-    for name, line in _lines().items():
-        for (first, *rest), own in line.phrases:
-            found.setdefault(first, []).append((tuple(rest), name, own))
-    return found
+@lru_cache(maxsize=50_000)
+def _phrases(word: str) -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
+    """Phrases that begin with a word: their class, whether they are of it, and their further words."""
+    return tuple(
+        (name, own, tuple(rest))
+        for name, line in _lines().items()
+        for (first, *rest), own in line.phrases
+        if word == first or (len(first) > _SHORT and word.startswith(first))
+    )
 
 
 @cache
