@@ -12,11 +12,12 @@ from typing import NamedTuple
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.features import words_of
-from kgcheck.literature.relations import Named, bearing, relations, sides, unlicensed
+from kgcheck.literature.relations import Named, bearing, is_of_other, relations, sides, unlicensed
 from kgcheck.literature.roles import Act, acts, asks_only, same_scale
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
+_ASIDE = re.compile(r"\([^()]*\)")
 _MOST_CUTS = 40
 """Places at which a sentence is cut."""
 
@@ -41,7 +42,8 @@ def pieces(quoted: Sequence[str], abstract: str = "", *, compares: bool = False)
     found: list[SentencePiece] = []
     for sentence in quoted:
         before = ""
-        for text in _cut(sentence, compares=compares):
+        whole = _ASIDE.sub(lambda found: found[0].replace(";", ","), sentence)
+        for text in _cut(whole, compares=compares):
             earlier = before or _before(sentence, abstract)
             found.append(SentencePiece(text, earlier if _references().search(text) else ""))
             before = text
@@ -248,7 +250,8 @@ def objection(
         ]
         if not near and not complete:
             continue
-        bears = {bearing(relation, r, named, against=not supports) for p in near for r in relations(p.text)}
+        found = [r for p in near for r in relations(p.text) if not is_of_other(claim, relation, r)]
+        bears = {bearing(relation, r, named, against=not supports) for r in found}
         both = f"{cause[0].words}, {relation.word}, {theme[0].words}"
         if -1 in bears and 2 not in bears:
             return f"its sentences say it the other way round: {both}"

@@ -46,12 +46,13 @@ _COMPARES = frozenset(
     "more less fewer higher greater better worse smaller larger longer shorter stronger weaker faster slower".split()
 )
 _NOUN = re.compile(
-    r"(?:ions?|ments?|age|al|ances?|ences?|responses?|effects?|roles?|risks?|loss|losses|deaths?|growth|activity|activities)$"
+    r"(?:ions?|ments?|age|al|(?<!enh)ances?|ences?|responses?|effects?|roles?|risks?|loss|losses|deaths?|growth|activity|activities)$"
 )
 _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
 _LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")
 """A part of a name in brackets, as of EGFR(L858R)."""
 
+_ASIDE = re.compile(r"\s\([^()]{0,80}\)")
 _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 
 Named = Callable[[Sequence[Argument], str], bool]
@@ -59,6 +60,9 @@ Named = Callable[[Sequence[Argument], str], bool]
 
 
 _STOPS = _PLACES | _CLAUSES
+
+
+_NOT_NAMED = _STOPS | _BE | _JOINS
 
 
 class Relation(NamedTuple):
@@ -102,10 +106,20 @@ def relations(text: str) -> tuple[Relation, ...]:
 def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
     """The words of a claim that say something of things, and for which sentences have none that says the same."""
     named = {w for a in arguments(claim) if a.kind != "noun" for w in a.words.lower().split()}
-    content = content_of(" ; ".join(sentences))
-    classes = frozenset[str]().union(*(r.bears for s in sentences for r in relations(s)))
+    content, told = content_of(" ; ".join(sentences)), [r for s in sentences for r in relations(s)]
     wanted = [r for r in relations(claim) if r.classes and r.word not in named]
-    return tuple(r.word for r in wanted if not _implied(r.classes, classes) and not is_written(r.word, content))
+    return tuple(
+        r.word
+        for r in wanted
+        if not is_written(r.word, content)
+        and not any(_implied(r.classes, t.bears) and not is_of_other(claim, r, t) for t in told)
+    )
+
+
+def is_of_other(claim: str, claimed: Relation, told: Relation) -> bool:
+    """Tell whether a told word is that of another word of a claim, which it bears out and no further one."""
+    others = content_of(" ; ".join(w for w in compounds(claim.lower()) if w != claimed.word))
+    return is_written(told.word, others) and not is_written(told.word, content_of(claimed.word))
 
 
 def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = False) -> int:
@@ -154,7 +168,8 @@ def _core(text: str) -> tuple[Argument, ...]:
 def things(text: str) -> tuple[Argument, ...]:
     """List what a side names: symbols where there are some, else nouns, else its last word."""
     found = [a for a in arguments(f"the {text}") if a.kind in ("name", "label", "noun", "population")]
-    found = [a for a in found if not (a.words.isalpha() and a.words.endswith("ly"))]
+    general = words_of_list("arguments", "general")
+    found = [a for a in found if a.words.lower() not in general and not (a.words.isalpha() and a.words.endswith("ly"))]
     symbols = [a for a in found if a.kind in ("name", "label") and not _classes(a.words.lower())[1]]
     last = head(text)
     return tuple(symbols or found or ([last] if last else []))
@@ -178,6 +193,8 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
         before = words[begin : min(first)]
         if lower[at + 1 : at + 2] in (["it"], ["them"]):
             after = words[min(first) + 1 : at - 1]
+    if form == "active" and not before and verbs and min(verbs) < at:
+        before = words[: min(verbs)]
     by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
     if form == "active":
         if "cause" in found.classes and following in ("to", "in"):
@@ -191,8 +208,8 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
         return state(" ".join(after[1:]), " ".join(before))
     if following in ("of", "in", "between", "with"):
         return state(_up_to_place(after[1:]), by)
-    if following not in _PLACES | _BE | _CLAUSES | _JOINS and not _VERB.search(following) and following[-2:] != "ly":
-        return state(states=not following)
+    if following and following not in _NOT_NAMED and not _VERB.search(following) and not following.endswith("ly"):
+        return state(states=False)
     theme = " ".join(w for w in before[-2:] if w.lower() not in _OPENS_NOUN)
     return state(theme, by, states=bool(theme or by))
 
@@ -250,7 +267,8 @@ def _up_to_place(words: Sequence[str]) -> str:
 
 def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
     """The words of a text, of phrases the first one, and those that say something."""
-    written = compounds(_LABEL.sub(r"-\1", text.replace("n't", " not")), "-'/.")[:_MOST_WORDS]
+    plain = _ASIDE.sub("", _LABEL.sub(r"-\1", text.replace("n't", " not")))
+    written = compounds(plain, "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
     inner: set[int] = set()
     found: dict[int, _Found] = {}
