@@ -192,6 +192,7 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
     return any(_near(form, stem) for form in _forms(word) for stem in content.stems)
 
 
+@lru_cache(maxsize=512)
 def content_of(text: str) -> SentenceContent:
     """Count the words, numbers and runs of words of a text, for comparison with arguments."""
     folded = text.translate(_FOLD)

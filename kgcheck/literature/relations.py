@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
-from kgcheck.literature.arguments import Argument, arguments, content_of, head, is_named, is_written
+from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, is_written
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, word_pattern, words_of_list
 
@@ -39,7 +39,7 @@ _DENIALS = frozenset("not no never neither nor cannot n't fail failed fails unab
 
 _PAST = re.compile(r"(?:ed|bound|driven|drawn|made|found|held|lost|built)$")
 _VERB = re.compile(r"(?:ed|[^siu]s|en)$")
-_BASE = re.compile(r"(?:[ai]te|i[zs]e|uce|ause|ote|ibit|ind|event|ire|ove|press|act|ower|ulate|ish|ance)$")
+_BASE = re.compile(r"(?:[ai]te|i[zs]e|uce|ause|ote|ibit|ind|event|ire|ove|press|act|ower|ulate|ish|ance|(?<!def)ect)$")
 """Endings of verbs that are seldom nouns as they stand."""
 _NO_PLURALS = frozenset("was has does as".split())
 _COMPARES = frozenset(
@@ -52,6 +52,7 @@ _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
 _LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")
 """A part of a name in brackets, as of EGFR(L858R)."""
 
+_PREFIX = re.compile(r"\b(up|down|co|over|under|re|auto|trans|hyper|hypo|cross|non|knock)-(?=[a-z])", re.IGNORECASE)
 _ASIDE = re.compile(r"\s\([^()]{0,80}\)")
 _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 
@@ -78,8 +79,11 @@ class Relation(NamedTuple):
     loose: bool = False
     """Its sides may stand in any order: to bind, to depend on, to move into."""
     denied: bool = False
-    states: bool = True
-    """It is no mere part of a name, as in: transport factor."""
+
+    @property
+    def states(self) -> bool:
+        """It says something of things, and is no mere part of a name, as in: transport factor."""
+        return bool(self.theme or self.cause)
 
 
 class _Found(NamedTuple):
@@ -118,8 +122,13 @@ def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
 
 def is_of_other(claim: str, claimed: Relation, told: Relation) -> bool:
     """Tell whether a told word is that of another word of a claim, which it bears out and no further one."""
-    others = content_of(" ; ".join(w for w in compounds(claim.lower()) if w != claimed.word))
-    return is_written(told.word, others) and not is_written(told.word, content_of(claimed.word))
+    own, others = _own_and_others(claim, claimed.word)
+    return is_written(told.word, others) and not is_written(told.word, own)
+
+
+@lru_cache(maxsize=256)
+def _own_and_others(claim: str, word: str) -> tuple[SentenceContent, SentenceContent]:
+    return content_of(word), content_of(" ; ".join(w for w in compounds(claim.lower()) if w != word))
 
 
 def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = False) -> int:
@@ -181,7 +190,7 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
     loose = not (found.classes or found.bears).isdisjoint(words_of_list("relations", "loose"))
     state = partial(Relation, *found, loose=loose)
     if found.bears <= _manner():
-        return state(states=False)
+        return state()
     first_part, hyphen, _ = words[at].rpartition("-")
     form = "" if hyphen else _form(lower, at)
     if not form:
@@ -197,7 +206,7 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
         before = words[: min(verbs)]
     by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
     if form == "active":
-        if "cause" in found.classes and following in ("to", "in"):
+        if following in _PLACES and not found.classes.isdisjoint(words_of_list("relations", "directed")):
             return state(_up_to_place(after[1:]), " ".join(before))
         if not after or following in _PLACES:
             return state(" ".join(before), " ".join(after[1:]), loose=True)
@@ -209,9 +218,9 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
     if following in ("of", "in", "between", "with"):
         return state(_up_to_place(after[1:]), by)
     if following and following not in _NOT_NAMED and not _VERB.search(following) and not following.endswith("ly"):
-        return state(states=False)
+        return state()
     theme = " ".join(w for w in before[-2:] if w.lower() not in _OPENS_NOUN)
-    return state(theme, by, states=bool(theme or by))
+    return state(theme, by)
 
 
 def _form(lower: Sequence[str], at: int) -> str:
@@ -261,13 +270,13 @@ def _clause(lower: Sequence[str], at: int, verbs: set[int]) -> tuple[int, int]:
 
 
 def _up_to_place(words: Sequence[str]) -> str:
-    end = next((i for i, w in enumerate(words) if w.lower() in _BE or (i and w.lower() in _STOPS)), len(words))
+    end = next((i for i, w in enumerate(words) if w.lower() in (_STOPS | _BE if i else _BE | _JOINS)), len(words))
     return " ".join(words[:end])
 
 
 def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
     """The words of a text, of phrases the first one, and those that say something."""
-    plain = _ASIDE.sub("", _LABEL.sub(r"-\1", text.replace("n't", " not")))
+    plain = _PREFIX.sub(r"\1", _ASIDE.sub("", _LABEL.sub(r"-\1", text.replace("n't", " not"))))
     written = compounds(plain, "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
     inner: set[int] = set()
