@@ -238,15 +238,14 @@ def objection(
     named = partial(_named, abstract=abstract, groups=groups)
     for relation in relations(claim):
         theme, cause = sides(relation)
-        if not (relation.classes and relation.states and theme and cause):
+        if not (relation.classes and theme and cause and "-" not in relation.word):
             continue
         every = f"the {relation.cause} ; the {relation.theme}"
+        free = licensed | {a.words.lower() for a in arguments(every) if a.kind == "number"}
         near = [
             piece
             for piece in _naming((theme, cause), told, named)
-            if licensed.issuperset(
-                w.lower() for w in missing(every, [piece.whole], abstract, groups) if not w.isdigit()
-            )
+            if free.issuperset(w.lower() for w in missing(every, [piece.whole], abstract, groups))
         ]
         if not near and not complete:
             continue

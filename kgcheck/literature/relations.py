@@ -25,8 +25,10 @@ _PLACES = frozenset(
 _OPENS_NOUN = frozenset(
     "the a an this that these those its their his our no any some each every of in for by with and or".split()
 )
-_OPENS_VERB = frozenset("to can may could will must not should might would that which who we they".split())
-_CLAUSES = BREAKS | frozenset("whereas while but although though because which that who if whether when than".split())
+_OPENS_VERB = frozenset("can may could will must not should might would that which who we they".split())
+_CLAUSES = BREAKS - {","} | frozenset(
+    "whereas while but although though because which that who if whether when than".split()
+)
 _JOINS = frozenset([",", "and", "or"])
 _PARTICLES = frozenset("from back off about on into".split())
 """Last words of phrases, before which some words may stand: keeps it from, brings it about."""
@@ -52,8 +54,8 @@ _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
 _LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")
 """A part of a name in brackets, as of EGFR(L858R)."""
 
+_BRACKETS = str.maketrans("()", "  ")
 _PREFIX = re.compile(r"\b(up|down|co|over|under|re|auto|trans|hyper|hypo|cross|non|knock)-(?=[a-z])", re.IGNORECASE)
-_ASIDE = re.compile(r"\s\([^()]{0,80}\)")
 _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 
 Named = Callable[[Sequence[Argument], str], bool]
@@ -63,6 +65,7 @@ Named = Callable[[Sequence[Argument], str], bool]
 _STOPS = _PLACES | _CLAUSES
 
 
+_REFERS = frozenset("it its they their them this these such".split())
 _NOT_NAMED = _STOPS | _BE | _JOINS
 
 
@@ -138,7 +141,7 @@ def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = 
     what has no opposite.
     """
     theme, cause = sides(claimed)
-    about, by = things(told.theme), things(told.cause)
+    about, by = _told(told.theme), _told(told.cause)
     loose = claimed.loose or told.loose
     if about and by and not loose and named(theme, told.cause) and named(cause, told.theme):
         return -1
@@ -158,6 +161,11 @@ def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = 
         return int(not (about or by) or named((*theme, *cause), both))
     of_theme = not about or named(theme, told.theme) or _is_head(about, claimed.theme)
     return 0 if not of_theme or (by and not named(cause, told.cause)) else 2 if about and by else 1
+
+
+def _told(text: str) -> tuple[Argument, ...]:
+    """What a side names; nothing where it stands for what was named before."""
+    return () if not _REFERS.isdisjoint(text.lower().split()) else things(text)
 
 
 def _is_head(found: Sequence[Argument], text: str) -> bool:
@@ -246,7 +254,7 @@ def _form(lower: Sequence[str], at: int) -> str:
 def _is_verb(lower: Sequence[str], at: int) -> bool:
     """Tell whether a word stands where a verb does."""
     word, before = lower[at], lower[at - 1] if at else ""
-    if _NOUN.search(word) or word in _COMPARES:
+    if _NOUN.search(word) or word in _COMPARES or _describes(lower, at):
         return False
     plural = before.endswith("s") and not before.endswith(("ss", "us", "is")) and before not in _NO_PLURALS
     if plural and (not _classes(before)[1] or _NOUN.search(before)):
@@ -254,6 +262,11 @@ def _is_verb(lower: Sequence[str], at: int) -> bool:
     if _BASE.search(word) and before not in _OPENS_NOUN - _JOINS:
         return True
     return before in _OPENS_VERB or bool(_VERB.search(word) and before not in _OPENS_NOUN - _JOINS)
+
+
+def _describes(lower: Sequence[str], at: int) -> bool:
+    """Tell whether a participle belongs to the noun before it: the kinase activated by it."""
+    return lower[at].endswith("ed") and lower[at + 1 : at + 2] == ["by"] and _BE.isdisjoint(lower[max(0, at - 3) : at])
 
 
 def _clause(lower: Sequence[str], at: int, verbs: set[int]) -> tuple[int, int]:
@@ -276,7 +289,7 @@ def _up_to_place(words: Sequence[str]) -> str:
 
 def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
     """The words of a text, of phrases the first one, and those that say something."""
-    plain = _PREFIX.sub(r"\1", _ASIDE.sub("", _LABEL.sub(r"-\1", text.replace("n't", " not"))))
+    plain = _PREFIX.sub(r"\1", _LABEL.sub(r"-\1", text.replace("n't", " not")).translate(_BRACKETS))
     written = compounds(plain, "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
     inner: set[int] = set()
