@@ -232,7 +232,7 @@ def objection(
         return f"its sentences {only}: {', '.join(lacking)}"
     if why := comparison_objection(claim, findings):
         return why
-    if supports and unsaid:
+    if supports and unsaid and not asks:
         return f"its sentences do not say: {', '.join(unsaid)}"
     told = pieces(read, abstract, compares=bool(_COMPARES.search(claim)))
     named = partial(_named, abstract=abstract, groups=groups)
@@ -247,14 +247,14 @@ def objection(
             for piece in _naming((theme, cause), told, named)
             if free.issuperset(w.lower() for w in missing(every, [piece.whole], abstract, groups))
         ]
-        if not near and not complete:
+        if not near and (asks or not complete):
             continue
         found = [r for p in near for r in relations(p.text) if not is_of_other(claim, relation, r)]
         bears = {bearing(relation, r, named, against=not supports) for r in found}
         both = f"{cause[0].words}, {relation.word}, {theme[0].words}"
         if -1 in bears and 2 not in bears:
             return f"its sentences say it the other way round: {both}"
-        if not bears & {1, 2}:
+        if not (asks or bears & {1, 2}):
             return f"none of its sentences says this of both: {both}"
     return ""
 

@@ -114,7 +114,8 @@ def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
     """The words of a claim that say something of things, and for which sentences have none that says the same."""
     named = {w for a in arguments(claim) if a.kind != "noun" for w in a.words.lower().split()}
     content, told = content_of(" ; ".join(sentences)), [r for s in sentences for r in relations(s)]
-    wanted = [r for r in relations(claim) if r.classes and r.word not in named]
+    free = named | words_of_list("relations", "free")
+    wanted = [r for r in relations(claim) if r.classes and r.word not in free]
     return tuple(
         r.word
         for r in wanted
@@ -210,6 +211,8 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
         before = words[begin : min(first)]
         if lower[at + 1 : at + 2] in (["it"], ["them"]):
             after = words[min(first) + 1 : at - 1]
+    if form == "active" and found.word.endswith("ing"):
+        before = words[_clause(lower, at, set())[0] : at]
     if form == "active" and not before and verbs and min(verbs) < at:
         before = words[: min(verbs)]
     by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
