@@ -185,7 +185,7 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
         parts = [p for p in _HYPHEN.split(word) if len(p) > 1]
         return all(
             _joined(p) in content.runs
-            or any(_near(f, s) for f in _forms(p) for s in content.stems)
+            or (p.isalpha() and any(_near(f, s) for f in _forms(p) for s in content.stems))
             or (_is_common(p) and p not in _STATES)
             for p in parts
         )

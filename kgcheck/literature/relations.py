@@ -143,6 +143,8 @@ def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = 
     """
     theme, cause = sides(claimed)
     about, by = _told(told.theme), _told(told.cause)
+    # Degradation by the proteasome, inhibition by an inhibitor: who does it is not told.
+    by = tuple(a for a in by if _classes(a.words.lower())[1].isdisjoint(told.bears))
     loose = claimed.loose or told.loose
     if about and by and not loose and named(theme, told.cause) and named(cause, told.theme):
         return -1
@@ -215,7 +217,7 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
         before = words[_clause(lower, at, set())[0] : at]
     if form == "active" and not before and verbs and min(verbs) < at:
         before = words[: min(verbs)]
-    by = _up_to_place(after[after.index("by") + 1 :]) if "by" in after else ""
+    by = _up_to_place(after[after.index("by") + 1 :], _STOPS - {"with"}) if "by" in after else ""
     if form == "active":
         if following in _PLACES and not found.classes.isdisjoint(words_of_list("relations", "directed")):
             return state(_up_to_place(after[1:]), " ".join(before))
@@ -243,7 +245,7 @@ def _form(lower: Sequence[str], at: int) -> str:
     if _PAST.search(word):
         if not _BE.isdisjoint([w for w in lower[max(0, at - 3) : at] if not w.endswith("ly")][-2:]):
             return "passive"
-        return "passive" if following in ("by", "with") else "" if before in _OPENS_NOUN else "active"
+        return "passive" if following in ("by", "with") else "" if before in _OPENS_NOUN - _JOINS else "active"
     if _NOUN.search(word):
         return "noun"
     if _DOER.search(word) and not (word.endswith("ers") and before not in _OPENS_NOUN):
@@ -285,8 +287,8 @@ def _clause(lower: Sequence[str], at: int, verbs: set[int]) -> tuple[int, int]:
     return begin, end
 
 
-def _up_to_place(words: Sequence[str]) -> str:
-    end = next((i for i, w in enumerate(words) if w.lower() in (_STOPS | _BE if i else _BE | _JOINS)), len(words))
+def _up_to_place(words: Sequence[str], stops: frozenset[str] = _STOPS) -> str:
+    end = next((i for i, w in enumerate(words) if w.lower() in (stops | _BE if i else _BE | _JOINS)), len(words))
     return " ".join(words[:end])
 
 

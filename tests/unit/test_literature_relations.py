@@ -1,4 +1,4 @@
-"""Relations of sentences: a claim's predicate is borne out by its own word or one that says the same, of the same things."""
+"""Relations of sentences: what a claim says of things is borne out by words that say the same of the same things."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ from tests.support.spent import spent
         ("Cleavage of ABL9 by STK5 was seen.", "cleavage", "ABL9", "STK5"),
         ("STK5 binds ABL9 and cleaves it.", "cleaves", "ABL9", "STK5"),
         ("STK5-induced secretion was lost.", "stk5-induced", "secretion", "STK5"),
-        ("STK5, which cleaves ABL9, is new.", "cleaves", "ABL9", ""),
+        ("STK5, which cleaves ABL9 and DRB7, is new.", "cleaves", "ABL9 and DRB7 ,", ""),
         ("Loss of STK5 led to fewer platelets.", "led", "fewer platelets", "Loss of STK5"),
         ("STK5 keeps ABL9 from the nucleus.", "keeps from", "ABL9", "STK5"),
         ("Mutations impair STK5.", "impair", "STK5", "Mutations"),
@@ -76,6 +76,7 @@ TRAPS = (
     ("Ibex inhibits LOR4 in all fibroblasts.", "Ibex inhibits LOR4 in fibroblasts."),
     ("Ibex directly inhibits LOR4.", "Ibex inhibits LOR4."),
     ("IL-4 raises LOR4.", "IL-2 raises LOR4 on day 4."),
+    ("IL-21 raises LOR4.", "IL-2 raises LOR4 on day 21."),
 )
 
 
