@@ -234,7 +234,7 @@ def objection(
         return why
     if supports and unsaid and not asks:
         return f"its sentences do not say: {', '.join(unsaid)}"
-    told = pieces(read, abstract, compares=bool(_COMPARES.search(claim)))
+    cut = pieces(read, abstract, compares=bool(_COMPARES.search(claim)))
     named = partial(_named, abstract=abstract, groups=groups)
     for relation in relations(claim):
         theme, cause = sides(relation)
@@ -244,7 +244,7 @@ def objection(
         free = licensed | {a.words.lower() for a in arguments(every) if a.kind == "number"}
         near = [
             piece
-            for piece in _naming((theme, cause), told, named)
+            for piece in _naming((theme, cause), cut, named)
             if free.issuperset(w.lower() for w in missing(every, [piece.whole], abstract, groups))
         ]
         if not near and (asks or not complete):

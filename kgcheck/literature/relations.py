@@ -1,4 +1,4 @@
-"""Relations that a text states, by classes of words that say the same, with what they are told of.
+"""Relations that a text states, by classes of words that say the same, with the things that they are of.
 
 "A binds B" does not license "A cleaves B", and "A is phosphorylated" not "A phosphorylates B": what a claim says of
 things must be said of them, by its own word or by one of its class (``corpus/verifier/relations.toml``).
@@ -59,7 +59,7 @@ _PREFIX = re.compile(r"\b(up|down|co|over|under|re|auto|trans|hyper|hypo|cross|n
 _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 
 Named = Callable[[Sequence[Argument], str], bool]
-"""Tells whether a text names any of some things."""
+"""Test whether a text names any of some things."""
 
 
 _STOPS = _PLACES | _CLAUSES
@@ -77,7 +77,7 @@ class Relation(NamedTuple):
     bears: frozenset[str]
     """The classes that it bears out, its own and others."""
     theme: str = ""
-    """What it is done to, or told of."""
+    """Side that it is done to, or that it is of."""
     cause: str = ""
     loose: bool = False
     """Its sides may stand in any order: to bind, to depend on, to move into."""
@@ -89,7 +89,7 @@ class Relation(NamedTuple):
         return bool(self.theme or self.cause)
 
 
-class _Found(NamedTuple):
+class _RelationWord(NamedTuple):
     """A word or phrase with its classes, and those that it bears out."""
 
     word: str
@@ -113,21 +113,21 @@ def relations(text: str) -> tuple[Relation, ...]:
 def unlicensed(claim: str, sentences: Sequence[str]) -> tuple[str, ...]:
     """The words of a claim that say something of things, and for which sentences have none that says the same."""
     named = {w for a in arguments(claim) if a.kind != "noun" for w in a.words.lower().split()}
-    content, told = content_of(" ; ".join(sentences)), [r for s in sentences for r in relations(s)]
+    content, stated = content_of(" ; ".join(sentences)), [r for s in sentences for r in relations(s)]
     free = named | words_of_list("relations", "free")
     wanted = [r for r in relations(claim) if r.classes and r.word not in free]
     return tuple(
         r.word
         for r in wanted
         if not is_written(r.word, content)
-        and not any(_implied(r.classes, t.bears) and not is_of_other(claim, r, t) for t in told)
+        and not any(_implied(r.classes, t.bears) and not is_of_other(claim, r, t) for t in stated)
     )
 
 
-def is_of_other(claim: str, claimed: Relation, told: Relation) -> bool:
-    """Tell whether a told word is that of another word of a claim, which it bears out and no further one."""
+def is_of_other(claim: str, claimed: Relation, stated: Relation) -> bool:
+    """Tell whether a stated word is that of another word of a claim, which it bears out and no further one."""
     own, others = _own_and_others(claim, claimed.word)
-    return is_written(told.word, others) and not is_written(told.word, own)
+    return is_written(stated.word, others) and not is_written(stated.word, own)
 
 
 @lru_cache(maxsize=256)
@@ -135,39 +135,39 @@ def _own_and_others(claim: str, word: str) -> tuple[SentenceContent, SentenceCon
     return content_of(word), content_of(" ; ".join(w for w in compounds(claim.lower()) if w != word))
 
 
-def bearing(claimed: Relation, told: Relation, named: Named, *, against: bool = False) -> int:
-    """How far a relation says what is claimed: 2 of both sides, 1 of what it names, 0 not, and -1 the other way round.
+def bearing(claimed: Relation, stated: Relation, named: Named, *, against: bool = False) -> int:
+    """Grade a relation by how far it says what is claimed: 2 of both sides, 1 of one, 0 not, -1 the other way round.
 
     Where it is ``against`` the claim it may say anything of the same things but for the denial of something else, or of
     what has no opposite.
     """
     theme, cause = sides(claimed)
-    about, by = _told(told.theme), _told(told.cause)
-    # Degradation by the proteasome, inhibition by an inhibitor: who does it is not told.
-    by = tuple(a for a in by if _classes(a.words.lower())[1].isdisjoint(told.bears))
-    loose = claimed.loose or told.loose
-    if about and by and not loose and named(theme, told.cause) and named(cause, told.theme):
+    about, by = _named_there(stated.theme), _named_there(stated.cause)
+    # Degradation by the proteasome, inhibition by an inhibitor: who does it is not stated.
+    by = tuple(a for a in by if _classes(a.words.lower())[1].isdisjoint(stated.bears))
+    loose = claimed.loose or stated.loose
+    if about and by and not loose and named(theme, stated.cause) and named(cause, stated.theme):
         return -1
-    same = _implied(claimed.classes, told.bears)
+    same = _implied(claimed.classes, stated.bears)
     if against and not same:
         same = (
-            _implied(told.classes, claimed.bears)
-            if told.denied
+            _implied(stated.classes, claimed.bears)
+            if stated.denied
             else claimed.classes.isdisjoint(words_of_list("relations", "alone"))
         )
-    if not (told.states and same):
+    if not (stated.states and same):
         return 0
     if loose:
-        both = f"{told.theme} ; {told.cause}"
+        both = f"{stated.theme} ; {stated.cause}"
         if about and by:
             return 2 if named(theme, both) and named(cause, both) else 0
         return int(not (about or by) or named((*theme, *cause), both))
-    of_theme = not about or named(theme, told.theme) or _is_head(about, claimed.theme)
-    return 0 if not of_theme or (by and not named(cause, told.cause)) else 2 if about and by else 1
+    of_theme = not about or named(theme, stated.theme) or _is_head(about, claimed.theme)
+    return 0 if not of_theme or (by and not named(cause, stated.cause)) else 2 if about and by else 1
 
 
-def _told(text: str) -> tuple[Argument, ...]:
-    """What a side names; nothing where it stands for what was named before."""
+def _named_there(text: str) -> tuple[Argument, ...]:
+    """Things that a side names; none where it stands for what was named before."""
     return () if not _REFERS.isdisjoint(text.lower().split()) else things(text)
 
 
@@ -195,7 +195,7 @@ def things(text: str) -> tuple[Argument, ...]:
     return tuple(symbols or found or ([last] if last else []))
 
 
-def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs: set[int]) -> Relation:
+def _relation(words: list[str], lower: list[str], at: int, found: _RelationWord, verbs: set[int]) -> Relation:
     """The relation of the word at a place, with its sides."""
     following = lower[at + 1] if at + 1 < len(lower) else ""
     loose = not (found.classes or found.bears).isdisjoint(words_of_list("relations", "loose"))
@@ -237,7 +237,7 @@ def _relation(words: list[str], lower: list[str], at: int, found: _Found, verbs:
 
 
 def _form(lower: Sequence[str], at: int) -> str:
-    """How a word stands in its sentence: active, passive, noun or doer; empty where it only describes."""
+    """Form in which a word stands: active, passive, noun or doer; empty where it only describes."""
     word, before = lower[at], lower[at - 1] if at else ""
     following = lower[at + 1] if at + 1 < len(lower) else ""
     if word in _COMPARES:
@@ -292,13 +292,13 @@ def _up_to_place(words: Sequence[str], stops: frozenset[str] = _STOPS) -> str:
     return " ".join(words[:end])
 
 
-def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
+def _words_and_places(text: str) -> tuple[list[str], dict[int, _RelationWord]]:
     """The words of a text, of phrases the first one, and those that say something."""
     plain = _PREFIX.sub(r"\1", _LABEL.sub(r"-\1", text.replace("n't", " not")).translate(_BRACKETS))
     written = compounds(plain, "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
     inner: set[int] = set()
-    found: dict[int, _Found] = {}
+    found: dict[int, _RelationWord] = {}
     for at, word in enumerate(lower):
         if at in inner or word in BREAKS:
             continue
@@ -307,11 +307,11 @@ def _words_and_places(text: str) -> tuple[list[str], dict[int, _Found]]:
             longest = max((places for _, _, places in phrases), key=len)
             own = frozenset(name for name, is_own, _ in phrases if is_own)
             whole = " ".join(lower[i] for i in (at, *longest))
-            found[at] = _Found(whole, own, frozenset(name for name, _, _ in phrases))
+            found[at] = _RelationWord(whole, own, frozenset(name for name, _, _ in phrases))
             # What stands within a phrase is one of its sides: "keeps it from".
             inner.update(i for i in longest if i - at <= len(longest) or lower[i] not in _PLACES)
         elif (classes := _classes(word))[1]:
-            found[at] = _Found(word, *classes)
+            found[at] = _RelationWord(word, *classes)
     left = [i for i in range(len(written)) if i not in inner]
     return [written[i] for i in left], {n: found[i] for n, i in enumerate(left) if i in found}
 
@@ -338,11 +338,11 @@ def _classes(word: str) -> tuple[frozenset[str], frozenset[str]]:
     return _classes(last) if hyphen and not bears and not first.isdigit() else (own, bears)
 
 
-def _implied(claimed: frozenset[str], told: frozenset[str]) -> bool:
-    return any(not _lines()[name].implied_by.isdisjoint(told) for name in claimed)
+def _implied(claimed: frozenset[str], stated: frozenset[str]) -> bool:
+    return any(not _lines()[name].implied_by.isdisjoint(stated) for name in claimed)
 
 
-class _Line(NamedTuple):
+class _WordClass(NamedTuple):
     """A class of words."""
 
     words: re.Pattern[str]
@@ -352,14 +352,14 @@ class _Line(NamedTuple):
 
 
 @cache
-def _lines() -> dict[str, _Line]:
+def _lines() -> dict[str, _WordClass]:
     """The classes by their names."""
     found = {}
     for line in (*verifier_rules("relations")["classes"], *verifier_rules("relations")["manner"]):
         name, _, rest = line.partition(":")
         words, _, classes = rest.partition("<")
         own, others = (part.split() for part in words.partition("|")[::2])
-        found[name] = _Line(
+        found[name] = _WordClass(
             word_pattern([w for w in own if "_" not in w]),
             word_pattern([w for w in others if "_" not in w]),
             frozenset((name, *classes.split())),
