@@ -28,9 +28,11 @@ _FOLD = str.maketrans(
         "\u2019": "'",
     }
 )
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['-][^\W_]+)*|%|/")
+_TOKEN = re.compile(r"\d+(?:-\d+){2,}|\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['-][^\W_]+)*|%|/")
 _CLOSE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(mg|kg|ml|mm|nm|mum|mmol)\b")
 _PART = re.compile(r"\d+|[^\W\d_]+")
+_HYPHEN = re.compile(r"-(?!\d)")
+"""A hyphen between words: the number of IL-4 is a part of the name."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SPELLING = (
     *(("aemi", "emi"), ("oedema", "edema"), ("oesoph", "esoph"), ("oestr", "estr"), ("haem", "hem"), ("paed", "ped")),
@@ -163,6 +165,11 @@ def is_named(argument: Argument, content: SentenceContent) -> bool:
     return as_it_stands or any(_near(form, stem) for form in argument.forms for stem in content.stems)
 
 
+def is_written(word: str, content: SentenceContent) -> bool:
+    """Tell if a word stands in a text, in any of its forms."""
+    return any(_near(_stem(word), stem) for stem in content.stems)
+
+
 def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
     """Tell if a name stands there in the plural, or with 's: only for words, not for symbols with digits."""
     if argument.kind == "label":
@@ -175,16 +182,17 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
         return False
     if "-" in word:
         # Each part of a word such as anti-CD20 must be there.
-        parts = [p for p in word.split("-") if len(p) > 1]
+        parts = [p for p in _HYPHEN.split(word) if len(p) > 1]
         return all(
             _joined(p) in content.runs
-            or any(_near(f, s) for f in _forms(p) for s in content.stems)
+            or (p.isalpha() and any(_near(f, s) for f in _forms(p) for s in content.stems))
             or (_is_common(p) and p not in _STATES)
             for p in parts
         )
     return any(_near(form, stem) for form in _forms(word) for stem in content.stems)
 
 
+@lru_cache(maxsize=512)
 def content_of(text: str) -> SentenceContent:
     """Count the words, numbers and runs of words of a text, for comparison with arguments."""
     folded = text.translate(_FOLD)

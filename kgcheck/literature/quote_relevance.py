@@ -5,17 +5,19 @@ Each objection makes a paper silent, and is shown beside it: a wrong answer is w
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 from typing import NamedTuple
 
 from kgcheck.literature.arguments import Argument, SentenceContent, arguments, content_of, head, is_named, missing
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.features import words_of
-from kgcheck.literature.roles import Act, acts, asks_only, opposite_words, same_scale, specific
+from kgcheck.literature.relations import Named, bearing, is_of_other, relations, sides, unlicensed
+from kgcheck.literature.roles import Act, acts, asks_only, same_scale
 from kgcheck.text.tokens import BREAKS, compounds
 from kgcheck.text.words import verifier_rules, words_of_list
 
+_ASIDE = re.compile(r"\([^()]*\)")
 _MOST_CUTS = 40
 """Places at which a sentence is cut."""
 
@@ -40,7 +42,8 @@ def pieces(quoted: Sequence[str], abstract: str = "", *, compares: bool = False)
     found: list[SentencePiece] = []
     for sentence in quoted:
         before = ""
-        for text in _cut(sentence, compares=compares):
+        whole = _ASIDE.sub(lambda found: found[0].replace(";", ","), sentence)
+        for text in _cut(whole, compares=compares):
             earlier = before or _before(sentence, abstract)
             found.append(SentencePiece(text, earlier if _references().search(text) else ""))
             before = text
@@ -207,36 +210,52 @@ def objection(
     synonyms: Iterable[Sequence[str]] = (),
     *,
     strict: bool = True,
+    supports: bool = True,
 ) -> str:
     """Return the reason why sentences speak neither for nor against a claim.
 
     What is not named, or not together, counts always if ``strict``, else where the sentences repeat the claim but for
-    it.
+    it. What supports a claim says the same of the same things; what contradicts it says something of them.
 
     >>> objection("STK5 phosphorylates ABL9.", ["ABL9 phosphorylates STK5."])
-    'its sentences say it the other way round: ABL9 phosphorylate STK5'
+    'its sentences say it the other way round: STK5, phosphorylates, ABL9'
     """
-    groups = [tuple(g) for g in synonyms]
-    complete = strict or _shared(claim, sentences) >= REPEATS
-    if complete and (lacking := missing(claim, sentences, abstract, groups)):
-        return f"its sentences do not name: {', '.join(lacking)}"
+    groups, asks = [tuple(g) for g in synonyms], claim.rstrip().endswith("?")
     findings = [s for s in sentences if not asks_only(s)]
-    asks = claim.rstrip().endswith("?")
-    if not asks and (lacking := missing(claim, findings, abstract, groups)) and (complete or not findings):
-        return f"its sentences only ask, and find nothing, about: {', '.join(lacking)}"
+    read = sentences if asks else findings
+    unsaid = unlicensed(claim, read)
+    licensed = {w for r in relations(claim) if r.word not in unsaid for w in r.word.split()} if supports else set()
+    complete = strict or not findings or _shared(claim, sentences) >= REPEATS
+    lacking = [w for w in missing(claim, read, abstract, groups) if w.lower() not in licensed]
+    if complete and lacking:
+        only = "do not name" if len(read) == len(sentences) else "only ask, and find nothing, about"
+        return f"its sentences {only}: {', '.join(lacking)}"
     if why := comparison_objection(claim, findings):
         return why
-    wanted = claimed(claim)
-    found = [r for s in findings for r in _read(s)]
-    read = pieces(findings, abstract, compares=bool(_COMPARES.search(claim))) if wanted else ()
-    for sides in wanted:
-        near = _together(sides, read, abstract, groups)
-        if complete and not near and not asks:
-            return f"none of its sentences speaks of both: {sides.agent[0].words}, {sides.patient[0].words}"
-        if why := _act_missing(sides.act, near or read) or _denies_other(sides, near) or _opposite_word(claim, near):
-            return why
-        if not sides.act.mutual and (other := turned_round(sides, found)):
-            return f"its sentences say it the other way round: {other.agent} {other.name} {other.patient}"
+    if supports and unsaid and not asks:
+        return f"its sentences do not say: {', '.join(unsaid)}"
+    cut = pieces(read, abstract, compares=bool(_COMPARES.search(claim)))
+    named = partial(_named, abstract=abstract, groups=groups)
+    for relation in relations(claim):
+        theme, cause = sides(relation)
+        if not (relation.classes and theme and cause and "-" not in relation.word):
+            continue
+        every = f"the {relation.cause} ; the {relation.theme}"
+        free = licensed | {a.words.lower() for a in arguments(every) if a.kind == "number"}
+        near = [
+            piece
+            for piece in _naming((theme, cause), cut, named)
+            if free.issuperset(w.lower() for w in missing(every, [piece.whole], abstract, groups))
+        ]
+        if not near and (asks or not complete):
+            continue
+        found = [r for p in near for r in relations(p.text) if not is_of_other(claim, relation, r)]
+        bears = {bearing(relation, r, named, against=not supports) for r in found}
+        both = f"{cause[0].words}, {relation.word}, {theme[0].words}"
+        if -1 in bears and 2 not in bears:
+            return f"its sentences say it the other way round: {both}"
+        if not (asks or bears & {1, 2}):
+            return f"none of its sentences says this of both: {both}"
     return ""
 
 
@@ -250,17 +269,6 @@ def claimed(claim: str) -> list[ClaimedAct]:
     return found
 
 
-def turned_round(wanted: ClaimedAct, found: Sequence[_Read]) -> Act | None:
-    """The act of sentences that exchanges who does it and to what, where none has them as they are wanted."""
-    name = wanted.act.name
-    comparable = [
-        r for r in found if not r.act.mutual and (r.act.name == name or not (specific(name) or specific(r.act.name)))
-    ]
-    if any(_straight(wanted, r) for r in comparable):
-        return None
-    return next((r.act for r in comparable if _crossed(wanted, r)), None)
-
-
 def opposes(claim: str, sentences: Sequence[str]) -> int:
     """Return -1 if sentences say that more comes of what a claim says less comes of, or the reverse.
 
@@ -268,13 +276,13 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
     """
     found = [r for s in sentences if not asks_only(s) for r in _read(s)]
     signs = set()
-    for sides in claimed(claim):
+    for wanted in claimed(claim):
         for r in found:
-            if not sides.act.sign or not r.act.sign or sides.act.denied or r.act.denied:
+            if not wanted.act.sign or not r.act.sign or wanted.act.denied or r.act.denied:
                 continue
-            if _straight(sides, r) or ((sides.act.mutual or r.act.mutual) and _crossed(sides, r)):
-                signs.add(sides.act.sign * r.act.sign)
-        if not sides.act.denied and _all_deny(sides, sentences):
+            if _straight(wanted, r) or ((wanted.act.mutual or r.act.mutual) and _crossed(wanted, r)):
+                signs.add(wanted.act.sign * r.act.sign)
+        if not wanted.act.denied and _all_deny(wanted, sentences):
             signs.add(-1)
     return signs.pop() if len(signs) == 1 else 0
 
@@ -294,94 +302,47 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "") -> bool:
     wanted = claimed(claim)
     if len(wanted) != 1:
         return False
-    (sides,) = wanted
-    core = _things(_core(sides.act))
+    (one,) = wanted
+    core = _things(_core(one.act))
     for sentence in sentences:
         if asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract):
             continue
         for read in _read(sentence):
-            opposite = sides.act.sign * read.act.sign < 0 and not sides.act.denied and not read.act.denied
-            opposite = opposite and same_scale(sides.act.name, read.act.name)
-            straight = _all(sides.agent, read.agent) and _all(core, read.patient)
-            crossed = (
-                (sides.act.mutual or read.act.mutual) and _all(sides.agent, read.patient) and _all(core, read.agent)
-            )
+            opposite = one.act.sign * read.act.sign < 0 and not one.act.denied and not read.act.denied
+            opposite = opposite and same_scale(one.act.name, read.act.name)
+            straight = _all(one.agent, read.agent) and _all(core, read.patient)
+            crossed = (one.act.mutual or read.act.mutual) and _all(one.agent, read.patient) and _all(core, read.agent)
             if opposite and (straight or crossed):
                 return True
     return False
 
 
-def _together(
-    sides: ClaimedAct, read: Sequence[SentencePiece], abstract: str, groups: Sequence[Sequence[str]]
-) -> list[SentencePiece]:
-    """The pieces that name both sides of an act: two about one each say nothing of both."""
-    core = _core(sides.act)
-    both = f"the {sides.act.agent} ; {core}"
-    wanted = (sides.agent, _things(core))
-    near = []
-    for piece in read:
-        lacking = set(missing(both, [piece.whole], abstract, groups))
-        there = content_of(piece.whole)
-        left = [
-            [a for a in side if a.words in lacking or (a.kind == "head" and not is_named(a, there))] for side in wanted
-        ]
-        if all(len(gone) < len(side) for gone, side in zip(left, wanted, strict=True)):
-            # What the piece does not name may act in another: one act each, of another doer.
-            others = [r.agent for other in read if other is not piece for r in _read(other.text)]
-            if not any(is_named(a, agent) for a in left[0] for agent in others):
-                near.append(piece)
-    return near
-
-
-def _all_deny(sides: ClaimedAct, sentences: Sequence[str]) -> bool:
+def _all_deny(wanted: ClaimedAct, sentences: Sequence[str]) -> bool:
     """Tell whether every piece that names both sides begins with a denial.
 
     As "neither A nor B had any influence on it".
     """
     findings = [s for s in sentences if not asks_only(s)]
-    near = _together(sides, pieces(findings, " ".join(sentences)), "", ())
+    both = (wanted.agent, _things(_core(wanted.act)))
+    near = _naming(both, pieces(findings, " ".join(sentences)), _named)
     return bool(near) and all(_NONE_OF.match(piece.text) for piece in near)
+
+
+def _naming(wanted: Sequence[Sequence[Argument]], read: Sequence[SentencePiece], named: Named) -> list[SentencePiece]:
+    """The pieces that name something of each side."""
+    return [piece for piece in read if all(named(side, piece.whole) for side in wanted)]
+
+
+def _named(wanted: Sequence[Argument], text: str, abstract: str = "", groups: Sequence[Sequence[str]] = ()) -> bool:
+    """Tell whether a text names any of some things, by any of their names."""
+    lacking, there = missing(" ; ".join(f"the {a.words}" for a in wanted), [text], abstract, groups), content_of(text)
+    return any(a.words not in lacking and (a.kind != "head" or is_named(a, there)) for a in wanted)
 
 
 def _core(act: Act) -> str:
     """Return the patient of an act, without where and when."""
     core = _ENDS.split(act.patient, maxsplit=1)[0]
     return core if _things(core) else act.patient
-
-
-def _act_missing(act: Act, near: Sequence[SentencePiece]) -> str:
-    """An act that nothing else stands for must be there: who binds a thing does not yet cleave it."""
-    if not specific(act.name):
-        return ""
-    stem = act.name[:5]
-    if any(stem in piece.whole.lower() for piece in near):
-        return ""
-    return f"its sentences do not say of anything that it does this: {act.name}"
-
-
-def _denies_other(sides: ClaimedAct, near: Sequence[SentencePiece]) -> str:
-    """Object where all that is told of both sides is that something else is not so."""
-    found = [r for piece in near for r in _read(piece.text)]
-    about = [r for r in found if _straight(sides, r) or _crossed(sides, r)]
-    if about and len({p.text for p in near}) == 1 and all(r.act.denied and _other(sides.act, r.act) for r in about):
-        return f"its sentences deny something else of both: {about[0].act.name}"
-    return ""
-
-
-def _other(wanted: Act, denied: Act) -> bool:
-    """Tell whether the denial of one act leaves another open."""
-    if specific(wanted.name) or specific(denied.name) or not wanted.sign or not denied.sign:
-        return wanted.name != denied.name
-    return wanted.sign != denied.sign
-
-
-def _opposite_word(claim: str, near: Sequence[SentencePiece]) -> str:
-    """A word of a claim of which all pieces have the opposite: reversibly, irreversibly."""
-    for word, other in opposite_words(claim):
-        written = [set(re.findall(r"[a-z]+", piece.text.lower())) for piece in near]
-        if written and all(other in words and word not in words for words in written):
-            return f"its sentences have another word for it: {other}, not {word}"
-    return ""
 
 
 @lru_cache(maxsize=256)

@@ -101,23 +101,9 @@ def asks_only(sentence: str) -> bool:
     return bool(_asking().search(sentence))
 
 
-def specific(name: str) -> bool:
-    """Tell whether an act is specific: nothing but the same act says what it says."""
-    return any(k.name == name and not k.sign and not k.mutual for _, k in _beginnings()) and name not in (
-        "regulate",
-        "target",
-        "convert",
-    )
-
-
 def same_scale(one: str, other: str) -> bool:
     """Tell whether the signs of two acts are of one scale: what is shorter is not worse."""
     return _scales().get(one) == _scales().get(other)
-
-
-def opposite_words(text: str) -> list[tuple[str, str]]:
-    """The words of a text that have an opposite which is no act, each with it."""
-    return [(w, other) for w in re.findall(r"[a-z]+", text.lower()) if (other := _opposites().get(w))]
 
 
 @lru_cache(10_000)
@@ -262,11 +248,6 @@ def _beginnings() -> list[tuple[str, _Known]]:
 @cache
 def _scales() -> dict[str, str]:
     return {name: line for line in verifier_rules("acts")["scales"] for name in line.split()}
-
-
-@cache
-def _opposites() -> dict[str, str]:
-    return dict(p for line in verifier_rules("acts")["opposites"] for p in (line.split(), line.split()[::-1]))
 
 
 @cache

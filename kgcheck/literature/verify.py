@@ -168,10 +168,11 @@ def _objection(
         return f"its sentences call it {'not ' if called else ''}significant"
     if strict is None:
         return ""
-    if why := objection(claim, quotes, document.abstract, synonyms, strict=strict):
+    supports = opinion.stance is Stance.SUPPORTS
+    if why := objection(claim, quotes, document.abstract, synonyms, strict=strict, supports=supports):
         return why
-    if opposes(claim, quotes) == (-1 if opinion.stance is Stance.SUPPORTS else 1):
-        return f"its sentences say {'the opposite' if opinion.stance is Stance.SUPPORTS else 'the same'}"
+    if opposes(claim, quotes) == (-1 if supports else 1):
+        return f"its sentences say {'the opposite' if supports else 'the same'}"
     return ""
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from kgcheck.literature.arguments import arguments, missing
 from kgcheck.literature.documents import Document
+from kgcheck.literature.quote_relevance import objection
 from kgcheck.literature.trained_verifier import TrainedVerifier
 from kgcheck.literature.verify import verify
 from kgcheck.model import Stance
@@ -122,7 +123,7 @@ def told() -> Counter[tuple[str, str]]:
             judged = verify(row[which], [paper], verifier)
             counted[row["set"], which] += judged.stance is Stance.SUPPORTS
             if judged.stance is not Stance.SILENT:
-                assert missing(row[which], [q.text for q in judged.opinions[0].quotes], row["text"]) == ()
+                assert objection(row[which], [q.text for q in judged.opinions[0].quotes], row["text"]) == ""
     return counted
 
 

@@ -34,21 +34,21 @@ def test_a_pronoun_stands_for_what_came_before() -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", ["Cycling raises the risk of gout.", "Cycling is associated with a lower risk of gout."]
+    "claim", ["Cycling lowers the risk of gout.", "Cycling is associated with a lower risk of gout."]
 )
 def test_two_sentences_about_one_side_each_say_nothing_of_both(claim: str) -> None:
-    assert "speaks of both: Cycling, gout" in objection(claim, NOTE, " ".join(NOTE))
+    assert "none of its sentences says this of both" in objection(claim, NOTE, " ".join(NOTE))
 
 
 @pytest.mark.parametrize(
     ("claim", "sentence", "why"),
     [
-        ("LOR4 degrades GANT2.", "LOR4 does not bind GANT2.", "deny something else of both: bind"),
+        ("LOR4 degrades GANT2.", "LOR4 does not bind GANT2.", "do not say: degrades"),
         ("LOR4 binds GANT2.", "LOR4 does not bind GANT2.", ""),
-        ("Ibex irreversibly inhibits LOR4.", "Ibex inhibits LOR4 reversibly.", "another word for it: reversibly"),
+        ("Ibex irreversibly inhibits LOR4.", "Ibex inhibits LOR4 reversibly.", "do not say: irreversibly"),
         ("LOR4 activates GANT2 in T cells.", "LOR4 activates GANT2 in fibroblasts.", "do not name: T cells"),
         ("LOR4 activates GANT2 in T cells.", "In CD4+ T-cells, LOR4 activates GANT2.", ""),
-        ("Turmeric improves memory.", "Turmeric improves sleep.", "speaks of both: Turmeric, memory"),
+        ("Turmeric improves memory.", "Turmeric improves sleep.", "says this of both: Turmeric, improves, memory"),
         ("PPX6 recruits ADR9.", "ADR9 then recruits PPX6.", "the other way round"),
     ],
 )
@@ -84,9 +84,9 @@ def test_what_is_compared_keeps_its_sides_and_numbers(claim: str, sentence: str,
         # The words of the claim, but for one thing.
         ("Ibex lowers blood pressure in women.", "Ibex lowered the blood pressure of men.", "do not name: women"),
         ("Ibex lowers blood pressure.", "LOR4 lowered blood pressure.", "do not name: Ibex"),
-        ("Turmeric improves memory.", "Turmeric helped digestion; tea improved memory.", "speaks of both"),
+        ("Turmeric improves memory.", "Turmeric helped digestion; tea improved memory.", "says this of both"),
         # However it is put.
-        ("PPX6 recruits ADR9 to damaged membranes of neurons.", "ADR9 recruits PPX6.", "the other way round"),
+        ("PPX6 recruits ADR9 to damaged membranes of neurons.", "ADR9 recruits PPX6.", "do not say: damaged"),
     ],
 )
 def test_a_claim_in_other_words_passes_the_gate_of_paraphrases_and_an_exchanged_one_does_not(

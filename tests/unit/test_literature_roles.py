@@ -119,7 +119,7 @@ def test_the_reason_is_beside_the_paper() -> None:
     (opinion,) = verify("RELB2 ubiquitinates MARK9.", [paper], TrainedVerifier()).opinions
 
     assert (opinion.stance, opinion.dropped) == (Stance.SILENT, True)
-    assert opinion.note == "its sentences say it the other way round: MARK9 ubiquitinate RELB2"
+    assert opinion.note == "its sentences say it the other way round: RELB2, ubiquitinates, MARK9"
 
 
 def test_hardly_any_attack_passes() -> None:
