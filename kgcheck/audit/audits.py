@@ -99,7 +99,9 @@ def _audit(
             notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
         for source, refusal in (live.refusals if live else {}).items():
             notes.append(f"{source}: {refusal}: asking again is of no use")
+        if CheckType.EVIDENCE in options.types and not any(t.type is CheckType.EVIDENCE for t in ledger.tallies(run)):
+            notes.append("no edge that was looked at cites a paper by PMID, PMCID or DOI")
         if papers:
-            notes += papers.notes()
+            notes += papers.notes() if set(options.types) != {CheckType.EVIDENCE} else ()
             notes += [f"papers: {note}" for note in spent_note(of_papers)]
     return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

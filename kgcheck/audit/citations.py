@@ -10,7 +10,6 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Piece
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.graph.citations import citations_sql
 from kgcheck.model import INFORMS, Evidence, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.profile.schema import Pattern
 from kgcheck.reference.retractions import SOURCE as RETRACTIONS
@@ -94,9 +93,9 @@ class EdgeCitations:
 
     def _cited(self, tables: WorkingTables, pattern: Pattern) -> dict[tuple[str, str], set[str]]:
         """All papers that the edges of the present tasks cite, those of other tasks among them."""
-        cited = citations_sql(pattern, f"(FROM {self._copy.edges(pattern)} SEMI JOIN task USING (head, tail))")
+        cited = f"FROM {self._copy.cited(pattern)} SEMI JOIN task USING (head, tail)"
         found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        for head, tail, paper in tables.db.execute(cited or "").fetchall():
+        for head, tail, paper in tables.db.execute(cited).fetchall():
             found[head, tail].add(paper)
         return found
 

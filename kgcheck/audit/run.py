@@ -86,7 +86,8 @@ class Audit:
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
         used = _used(releases, units, self._store.schema)
-        warnings = _warnings(self._snapshot, used, live=options.live) if self._store.schema.sources else ()
+        asks_sources = self._store.schema.sources and set(options.types) != {CheckType.EVIDENCE}
+        warnings = _warnings(self._snapshot, used, live=options.live) if asks_sources else ()
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             made |= {BUILT_FROM: ", ".join(circular)}

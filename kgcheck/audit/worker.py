@@ -108,7 +108,7 @@ class Worker:
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """Do a unit, as far as it is not done; a small one is finished with others, see `finish`."""
         if unit.piece(0, last=True) in done:
-            if self._papers:
+            if self._papers and self._papers.reads(unit):
                 self._papers.skip(unit, self._tasks.count(unit))
             return
         if unit.type is CheckType.STRUCTURE:
@@ -196,7 +196,7 @@ class Worker:
             (first, _), (last, _) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
             # What papers say is dear: it is written down before more is read.
-            reads_papers = self._papers is not None and self._papers.reads(unit)
+            reads_papers = unit.type is CheckType.EVIDENCE or (self._papers is not None and self._papers.reads(unit))
             most = min(self._options.piece_tasks, READ_TOGETHER if reads_papers else TASKS_TOGETHER)
             if is_alone or first.unit.type is not unit.type or together > most:
                 self.finish()
@@ -333,7 +333,7 @@ class Worker:
             for piece in pieces:
                 self._citations.add(self._join.tables, piece)
         judging.judge_tasks(self._db, kind)
-        if papers and kind is not CheckType.EVIDENCE and papers.add(self._join.tables, pieces):
+        if papers and papers.add(self._join.tables, pieces):
             judging.judge_tasks(self._db, kind)
 
     def _cited(self, pattern: Pattern) -> str:

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import Unit
 from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import diff_of
 from kgcheck.graph.citations import citations_sql
@@ -21,6 +23,7 @@ from kgcheck.literature.names import StoreNames
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Triple
 from kgcheck.options import ALL_TYPES, AuditOptions, AuditScope
+from kgcheck.profile.schema import Pattern, load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, core_demo, kgcheck
 from tests.support.literature import build_index, judges
@@ -109,6 +112,14 @@ def test_an_edge_that_rests_on_retracted_papers_alone_says_so(index: Path, tmp_p
         "P10001": Reason.RETRACTED_EVIDENCE,
         "P10002": Reason.CITATION_RETRACTED,
     }
+
+
+def test_edges_are_found_by_the_paper_that_they_cite(index: Path, tmp_path: Path) -> None:
+    next(read(index, tmp_path / "l.sqlite", graph(("P10001", "PMID:3 PMID:4"), ("P10002", "PMID:4"))))
+
+    for text, findings in (("pmid:4", 2), ("PMID:3", 1), ("pmid:5", 0)):
+        listed = kgcheck("findings", "--text", text, "--ledger", tmp_path / "l.sqlite", "--format", "json")
+        assert len(json.loads(listed.out)["findings"]) == findings, listed.out
 
 
 def test_a_list_of_retractions_needs_no_index(tmp_path: Path) -> None:
@@ -220,6 +231,27 @@ def test_it_is_read_only_where_somebody_asks_for_it(tmp_path: Path) -> None:
     assert refused.refuses("the papers that edges cite are read in an index, and none is named")
 
 
+def test_a_graph_that_cites_nothing_is_not_called_clean_without_a_word(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "nodes.tsv").write_text("id\tcategory\tname\nHGNC:5\tbiolink:Gene\tA\nMONDO:1\tbiolink:Disease\tB\n")
+    (tmp_path / "edges.tsv").write_text("subject\tpredicate\tobject\tnote\nHGNC:5\tbiolink:r\tMONDO:1\tseen\n")
+
+    ended = kgcheck("audit", "nodes.tsv", "edges.tsv", "--type", "evidence", "--literature", index, cwd=tmp_path)
+
+    assert "no edge that was looked at cites a paper by PMID, PMCID or DOI" in ended.err
+    assert "papers were asked about" not in ended.err
+    assert "only the structure of the graph can be checked" not in ended.err
+
+
+def test_papers_are_searched_about_edges_alone() -> None:
+    schema = load_schema()
+    pattern = schema.pattern("Protein", "ASSOCIATED_WITH", "Disease")
+    papers = Papers(cast("TripleReader", SimpleNamespace(schema=schema)))
+
+    # A run that goes on counts those that were read, and no tasks of another kind.
+    kinds = [kind for kind in CheckType if papers.reads(Unit(type=kind, pattern=pattern))]
+    assert kinds == [CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE, CheckType.POTENTIAL]
+
+
 def test_a_graph_without_a_profile_is_read_by_the_words_of_its_relations(index: Path, tmp_path: Path) -> None:
     test_it_is_read_only_where_somebody_asks_for_it(tmp_path)
 
@@ -242,6 +274,44 @@ def test_a_graph_without_a_profile_is_read_by_the_words_of_its_relations(index: 
     assert ended.code == 3, ended.err
     rows = json.loads(ended.out)["findings"]
     assert {row["attribute"]: row["reason"] for row in rows} == {"pmid:1": "citation_unproven", "pmid:9": "not_covered"}
+
+
+SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "cited"),
+    [
+        ("string", "pmid", "1|2|3", "pmid:1 pmid:2 pmid:3"),
+        ("string", "pmids", "[1, 02, 3.0]", "pmid:1 pmid:2 pmid:3"),
+        ("strings", "pubmed_ids", ["1", "2", "3"], "pmid:1 pmid:2 pmid:3"),
+        ("integer", "pmid", 31000000, "pmid:31000000"),
+        ("number", "pmid", 31000000.0, "pmid:31000000"),
+        *[("number", "pmid", number, "") for number in (0.85, 85.5, -85.0, 1e20)],
+        *[
+            ("integer", name, 5, "")
+            for name in ("num_pmids", "n_pubmed", "number_of_pubmed_ids", "number_publications")
+        ],
+        ("string", "text", "PMID:123456789, in PubMed 2019", ""),
+        ("string", "note", "https://europepmc.org/article/MED/12; PMIDs: 13; pubmed: 14", "pmid:12 pmid:13 pmid:14"),
+        ("string", "publications", f"{SICI}|(10.1016/0092-8674(90)90012-X)", f"{SICI} 10.1016/0092-8674(90)90012-x"),
+        ("string", "publications", "https://doi.org/10.1016%2FJ.X%28a%29b 100% %FF", ""),
+        ("string", "publications", "https://doi.org/10.1016%2FJ.X%28a%29b 100%", "10.1016/j.x(a)b"),
+        # The digits of a DOI are no other id.
+        ("string", "publications", "PMID:10.1038/pmc77; doi:10.1038/pubmed/78.", "10.1038/pmc77 10.1038/pubmed/78"),
+    ],
+)
+def test_what_is_no_id_of_a_paper_cites_none(kind: str, name: str, value: object, cited: str) -> None:
+    column = {"string": "VARCHAR", "strings": "VARCHAR[]", "integer": "BIGINT", "number": "DOUBLE"}[kind]
+    pattern = Pattern(type="R", head="A", tail="B", properties={name: {"type": kind}})  # type: ignore[dict-item]
+
+    with duckdb.connect() as db:
+        select = f"SELECT 'a' AS head, 'b' AS tail, $value::{column} AS {name}"
+        db.execute(f"CREATE TABLE edges AS {select}", {"value": value})
+        sql = citations_sql(pattern, "edges")
+        found = {paper for *_, paper in db.execute(sql).fetchall()} if sql else set()
+
+    assert found == {one if one.startswith("pmid:") else f"doi:{one.lower()}" for one in cited.split()}
 
 
 ids = st.one_of(
