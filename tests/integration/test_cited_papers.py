@@ -1,7 +1,7 @@
 """Papers that edges cite: read one by one, and each way in which one does not bear its edge has a reason of its own."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,10 +17,15 @@ from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import diff_of
 from kgcheck.graph.citations import citations_sql
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
+from kgcheck.literature.judges import Judges
 from kgcheck.literature.names import StoreNames
+from kgcheck.literature.pairs import EdgeClaim
+from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Triple
 from kgcheck.options import ALL_TYPES, AuditOptions, AuditScope
 from kgcheck.profile.schema import Pattern, load_schema
@@ -112,6 +117,49 @@ def test_an_edge_that_rests_on_retracted_papers_alone_says_so(index: Path, tmp_p
         "P10001": Reason.RETRACTED_EVIDENCE,
         "P10002": Reason.CITATION_RETRACTED,
     }
+
+
+def test_a_whole_paper_is_read_whole(tmp_path: Path) -> None:
+    bones = "Bones of mice grow at night, and nothing else was seen."
+    said = [("pmid:1", STATES), ("pmid:2", DENIES), ("pmid:3", PAPERS["pmid:3"]), ("pmid:4", bones)]
+    folder = build_index(tmp_path / "index", [])
+    with Corpus(folder) as corpus:
+        with corpus.store.writing():
+            for name, text in said:
+                abstract = Section(
+                    kind="abstract", paragraphs=(Paragraph(text=f"Many genes of {name} were measured."),)
+                )
+                results = Section(kind="results", paragraphs=(Paragraph(text=bones), Paragraph(text=text)))
+                corpus.store.add_paper(WholePaper(ids=(name,), title=f"On {name}", sections=(abstract, results)))
+        corpus.build(None)
+
+    (found,) = read(folder, tmp_path / "l.sqlite", graph(("P1", "PMID:1 PMID:2 PMID:3 PMID:4")), keep_all=True)
+
+    assert {name: reason for name, (_, reason) in reasons(found).items()} == {
+        "pmid:1": Reason.CONFIRMED,
+        "pmid:2": Reason.CITATION_DENIES,
+        "pmid:3": Reason.CITATION_SILENT,
+        "pmid:4": Reason.CITATION_OFF_TOPIC,
+    }
+    first, *_, last = sorted(found, key=lambda f: str(f.task.attribute))
+    assert str(first.verdict.evidence[0].quote) in STATES
+    assert "abstract alone" not in str(last.verdict.evidence[0].value)
+
+
+def test_a_model_is_not_asked_about_a_paper_that_does_not_name_both_ends(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+    judge = Judges.read
+
+    def counted(self: Judges, claim: EdgeClaim, documents: Iterable[Document], *, unlike: bool) -> ClaimVerdict:
+        some = list(documents)
+        asked.extend(document.id for document in some)
+        return judge(self, claim, some, unlike=unlike)
+
+    monkeypatch.setattr(Judges, "read", counted)
+    next(read(index, tmp_path / "l.sqlite", graph(("P10001", "PMID:1|PMID:3|PMID:4|PMID:5"))))
+    assert asked == ["pmid:1"]
 
 
 def test_edges_are_found_by_the_paper_that_they_cite(index: Path, tmp_path: Path) -> None:
@@ -303,7 +351,7 @@ SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2
 )
 def test_what_is_no_id_of_a_paper_cites_none(kind: str, name: str, value: object, cited: str) -> None:
     column = {"string": "VARCHAR", "strings": "VARCHAR[]", "integer": "BIGINT", "number": "DOUBLE"}[kind]
-    pattern = Pattern(type="R", head="A", tail="B", properties={name: {"type": kind}})  # type: ignore[dict-item]
+    pattern = Pattern(type="R", head="A", tail="B", properties={name: {"type": kind}})
 
     with duckdb.connect() as db:
         select = f"SELECT 'a' AS head, 'b' AS tail, $value::{column} AS {name}"
