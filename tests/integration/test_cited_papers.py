@@ -196,13 +196,14 @@ def test_what_became_of_a_paper_is_told_in_the_next_run(index: Path, tmp_path: P
     first, second = read(index, ledger, before, after)
     states = next(f for f in first if f.task.subject.id == "P10001")
     stating = build_index(tmp_path / "other", [Document(ids=("pmid:3",), title="Another", abstract=STATES)])
-    (third,) = read(stating, ledger, graph(("P10001", "PMID:3")))
+    # Another paper that is not at hand is no reason to say nothing of this one.
+    (third,) = read(stating, ledger, graph(("P10001", "PMID:3"), ("P10004", "PMID:4 PMID:3")))
 
     assert (len(first), len(second), len(third)) == (4, 3, 0)
     with Ledger(ledger) as kept:
         runs = [run.id for run in kept.runs()]
         of_graph = {str(one.finding.task): one for one in diff_of(kept, runs[2], runs[1]).findings() if one.finding}
-        of_paper = {str(one.finding.task): one for one in diff_of(kept, runs[2], runs[0]).findings() if one.finding}
+        of_paper = {str(one.finding.task): one for one in diff_of(kept, runs[1], runs[0]).findings() if one.finding}
     assert {name: str(one.state) for name, one in of_graph.items()} == {
         "P10001 ASSOCIATED_WITH DOID:1 by pmid:3": "still",
         "P10002 ASSOCIATED_WITH DOID:1 by pmid:3": "gone",
@@ -211,6 +212,8 @@ def test_what_became_of_a_paper_is_told_in_the_next_run(index: Path, tmp_path: P
         "P10004 ASSOCIATED_WITH DOID:1 by pmid:4": "new",
     }
     assert str(of_paper[str(states.task)].state) == "fixed"
+    assert str(of_paper["P10004 ASSOCIATED_WITH DOID:1 by pmid:4"].state) == "unchecked"
+    assert of_paper["P10004 ASSOCIATED_WITH DOID:1 by pmid:4"].why == "not covered"
 
 
 class CutOffError(Exception):
