@@ -19,6 +19,7 @@ from kgcheck.settings import Settings
 from tests.support import team_scripts
 from tests.support.audits import core_demo, kgcheck
 from tests.support.chat_server import Asked, Call, ChatServer, Move, Say, chat_server, good
+from tests.support.world import running
 
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOL = ToolSpec(name="node", description="a node", parameters={"type": "object"})
@@ -192,18 +193,22 @@ def test_old_replies_leave_the_file_and_a_key_is_never_in_it(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_check_that_is_repeated_pays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_is_repeated_pays_nothing(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = (
         "check",
         team_scripts.WORDS,
         "--brain",
         "llm",
+        "--live",
         "--store",
         core_demo().store,
         "--reference",
         core_demo().reference,
     )
-    with chat_server(team_scripts.agents()) as server:
+    with running(shared_data, tmp_path) as world, chat_server(team_scripts.agents()) as server:
+        world.environment(monkeypatch)
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         monkeypatch.setenv("KGCHECK_LLM_MODEL", "small")
         monkeypatch.setenv("KGCHECK_LLM_KEEP_DAYS", "1")
