@@ -101,12 +101,17 @@ class EdgeCitations:
 
     def _retracted(self, tables: WorkingTables, papers: Iterable[str]) -> dict[str, Evidence]:
         """Evidence of each retracted paper, from the snapshot or the index."""
-        by_pubmed = {f"PMID:{paper.removeprefix('pmid:')}": paper for paper in papers if paper.startswith("pmid:")}
+        by_pubmed: defaultdict[str, list[str]] = defaultdict(list)
+        for paper in papers:
+            # What is listed by its PMID may be cited by its DOI.
+            for name in {paper, *(self._reader.ids_of(paper) if self._reader else ())}:
+                if name.startswith("pmid:"):
+                    by_pubmed[f"PMID:{name.removeprefix('pmid:')}"].append(paper)
         listed = retracted_among(tables.db, by_pubmed) if by_pubmed else set()
         releases = tables.db.execute(
             "SELECT release, retrieved_at FROM ref.release WHERE source = ? ORDER BY id DESC LIMIT 1", [RETRACTIONS]
         ).fetchall()
-        found = {by_pubmed[name]: _withdrawn(name, *releases[0]) for name in listed}
+        found = {paper: _withdrawn(name, *releases[0]) for name in listed for paper in by_pubmed[name]}
         if self._reader:
             left = [paper for paper in papers if paper not in found]
             found |= self._reader.retracted(left)

@@ -171,6 +171,11 @@ class TripleReader:
             paper: self._silent(record=paper, value=value) for paper in marked | self._index.store.retracted(wanted)
         }
 
+    def ids_of(self, paper: str) -> tuple[str, ...]:
+        """All ids of a paper that the index knows."""
+        document = self._paper(paper)
+        return document.ids if document else ()
+
     def citation(self, triple: Triple, claim: EdgeClaim, relations: tuple[str, ...], paper: str) -> Evidence | None:
         """Judge an edge by one paper that it cites; None where the index does not have it."""
         document = self._paper(paper)

@@ -170,11 +170,26 @@ def test_edges_are_found_by_the_paper_that_they_cite(index: Path, tmp_path: Path
         assert len(json.loads(listed.out)["findings"]) == findings, listed.out
 
 
+def retractions(folder: Path) -> Path:
+    """A snapshot that lists one retracted paper."""
+    (folder / "reference").mkdir()
+    (folder / "reference" / "retracted-publications.txt").write_text("! a list\n! of one\nPMID:5\n")
+    assert kgcheck("reference", "build", folder / "reference", "--out", folder / "r.duckdb").code in (0, 1)
+    return folder / "r.duckdb"
+
+
+def test_a_paper_that_is_listed_by_its_pmid_is_retracted_by_its_doi_too(tmp_path: Path) -> None:
+    document = Document(ids=("doi:10.1000/five", "pmid:5"), title="Five", abstract=STATES)
+    folder = build_index(tmp_path / "index", [document])
+    store = graph(("P10001", "doi:10.1000/FIVE"), ("P10002", "doi:10.1000/five; PMID:5"))
+
+    (found,) = read(folder, tmp_path / "l.sqlite", store, reference=retractions(tmp_path), keep_all=True)
+
+    assert [f.verdict.reason for f in found] == [Reason.RETRACTED_EVIDENCE] * 3
+
+
 def test_a_list_of_retractions_needs_no_index(tmp_path: Path) -> None:
-    reference = tmp_path / "reference"
-    reference.mkdir()
-    (reference / "retracted-publications.txt").write_text("! a list\n! of one\nPMID:5\n")
-    assert kgcheck("reference", "build", reference, "--out", tmp_path / "r.duckdb").code in (0, 1)
+    retractions(tmp_path)
     with Ledger(tmp_path / "l.sqlite") as kept:
         options = AuditOptions(types=(CheckType.EVIDENCE,), keep_all=True)
         run = Audit(graph(("P10001", "PMID:5 PMID:1")), tmp_path / "r.duckdb", kept, Settings()).start(options)
