@@ -224,8 +224,8 @@ class Reason(StrEnum):
     # Why nobody can tell.
     CONFLICTING_EVIDENCE = "conflicting_evidence", "Equally trusted sources disagree"
     RETRACTED_EVIDENCE = "retracted_evidence", "Only retracted publications say so"
-    CITATION_RETRACTED = "citation_retracted", "A cited paper was retracted; others were not"
-    CITATION_MISTAKEN = "citation_mistaken", "The paper whose PMC id has these digits says so"
+    CITATION_RETRACTED = "citation_retracted", "A cited paper was retracted; the edge cites others, too"
+    CITATION_MISTAKEN = "citation_mistaken", "A paper of the same digits, by another kind of id, says so"
     CITATION_UNPROVEN = "citation_unproven", "The cited paper says so, as read by a judge that decides nothing"
     CITATION_SILENT = "citation_silent", "The cited paper names both ends, and does not say this of them"
     CITATION_OFF_TOPIC = "citation_off_topic", "The cited paper, as far as it is at hand, does not name both ends"

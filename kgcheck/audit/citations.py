@@ -10,7 +10,6 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Piece
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.graph.citations import citations_sql
 from kgcheck.model import INFORMS, Evidence, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.profile.schema import Pattern
 from kgcheck.reference.retractions import SOURCE as RETRACTIONS
@@ -94,20 +93,25 @@ class EdgeCitations:
 
     def _cited(self, tables: WorkingTables, pattern: Pattern) -> dict[tuple[str, str], set[str]]:
         """All papers that the edges of the present tasks cite, those of other tasks among them."""
-        cited = citations_sql(pattern, f"(FROM {self._copy.edges(pattern)} SEMI JOIN task USING (head, tail))")
+        cited = f"FROM {self._copy.cited(pattern)} SEMI JOIN task USING (head, tail)"
         found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        for head, tail, paper in tables.db.execute(cited or "").fetchall():
+        for head, tail, paper in tables.db.execute(cited).fetchall():
             found[head, tail].add(paper)
         return found
 
     def _retracted(self, tables: WorkingTables, papers: Iterable[str]) -> dict[str, Evidence]:
         """Evidence of each retracted paper, from the snapshot or the index."""
-        by_pubmed = {f"PMID:{paper.removeprefix('pmid:')}": paper for paper in papers if paper.startswith("pmid:")}
+        by_pubmed: defaultdict[str, list[str]] = defaultdict(list)
+        for paper in papers:
+            # What is listed by its PMID may be cited by its DOI.
+            for name in {paper, *(self._reader.ids_of(paper) if self._reader else ())}:
+                if name.startswith("pmid:"):
+                    by_pubmed[f"PMID:{name.removeprefix('pmid:')}"].append(paper)
         listed = retracted_among(tables.db, by_pubmed) if by_pubmed else set()
         releases = tables.db.execute(
             "SELECT release, retrieved_at FROM ref.release WHERE source = ? ORDER BY id DESC LIMIT 1", [RETRACTIONS]
         ).fetchall()
-        found = {by_pubmed[name]: _withdrawn(name, *releases[0]) for name in listed}
+        found = {paper: _withdrawn(name, *releases[0]) for name in listed for paper in by_pubmed[name]}
         if self._reader:
             left = [paper for paper in papers if paper not in found]
             found |= self._reader.retracted(left)

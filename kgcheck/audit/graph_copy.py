@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import HALF, LOW, Ids, Pairs, Places, as_numbers, in_order, paired, pairs_of
+from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.extracts import GraphExtract
 from kgcheck.graph.store import NO_ID, GraphStore, PlacedStore, edge_schema, node_schema, with_as_text
 from kgcheck.profile.schema import Label, Pattern
@@ -67,6 +68,15 @@ class GraphCopy:
                 schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
                 pieces = (pa.table(list(ends), schema) for ends in self.numbered(pattern).pieces())
                 self._fill(name, schema, pieces, ())
+            self._have.add(name)
+        return identifier(name)
+
+    def cited(self, pattern: Pattern) -> str:
+        """The quoted name of the table of the papers that edges of a pattern cite, filled."""
+        name = f"cited {pattern}"
+        if name not in self._have:
+            select = citations_sql(pattern, self.edges(pattern))
+            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {select}").fetchall()
             self._have.add(name)
         return identifier(name)
 

@@ -28,8 +28,9 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import Pattern, Schema
 from kgcheck.rules import ALL, rules_named, structure_rules
 
-Judge = Callable[[Unit, str], dict[tuple[str, str | None], tuple[Outcome, Reason]]]
-"""Judges the tasks of a select (head, tail, value, items): how each ended, by its ends."""
+Judged = dict[tuple[str, str | None, str | None], tuple[Outcome, Reason]]
+Judge = Callable[[Unit, str], Judged]
+"""Judges the tasks of a select (head, tail, value, items): how each ended, by its ends, and the paper of a citation."""
 
 Ended = tuple[ComparisonState, str]
 """Present state of a former finding, and why, where there is more to say."""
@@ -155,7 +156,9 @@ class FormerFindings:
 
     def _register(self, tasks: Sequence[FormerTask]) -> None:
         """Table ``former``: the tasks, a row each."""
-        columns = {name: [getattr(task, name) for task in tasks] for name in ("fingerprint", "head", "tail")}
+        columns = {
+            name: [getattr(task, name) for task in tasks] for name in ("fingerprint", "head", "tail", "attribute")
+        }
         rows = pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
         self._db.register("former_rows", rows)
         try:
@@ -182,39 +185,43 @@ class FormerFindings:
             elif not is_part:
                 ended[fingerprint] = _UNCHECKED, _NOT_PART
             else:
-                outcome, reason = again.get((head, tail), (Outcome.SUPPORTED, Reason.CONFIRMED))
+                outcome, reason = again.get((head, tail, None), (Outcome.SUPPORTED, Reason.CONFIRMED))
                 ended[fingerprint] = _by_mark(TallyMark.of(unit.type, outcome), reason)
         return ended
 
-    def _judge_again(self, unit: Unit, select: str) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
+    def _judge_again(self, unit: Unit, select: str) -> Judged:
         # Where every task of the unit could be looked at, one that makes no finding is supported.
         return self._judge(unit, select) if (unit.type, unit.target) in self._could_not_look else {}
 
     def _cited_ended(self, unit: Unit, tasks: list[FormerTask]) -> dict[str, Ended]:
         """Return the states of papers that edges cited: the edge, the citation and the task, and its end."""
         assert unit.pattern  # noqa: S101  (every unit of this type has one)
+        same = "SEMI JOIN former f ON f.head = x.head AND f.tail = x.tail AND f.attribute = x.value"
         every, part = (
-            set(
-                self._db.execute(
-                    f"SELECT head, tail, value FROM ({select}) SEMI JOIN former USING (head, tail)"
-                ).fetchall()
-            )
+            f"SELECT head, tail, value, items FROM ({select}) x {same}"
             for select in (self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit))
         )
-        pairs = self._copy.pairs(unit.pattern)
-        there = set(self._db.execute(f"SELECT head, tail FROM {pairs} SEMI JOIN former USING (head, tail)").fetchall())
-        could_look = (unit.type, unit.target) not in self._could_not_look
+        cited, wanted, there = (
+            set(self._db.execute(f"SELECT {columns} FROM ({select})").fetchall())
+            for columns, select in (
+                ("head, tail, value", every),
+                ("head, tail, value", part),
+                ("head, tail", f"FROM {self._copy.pairs(unit.pattern)} SEMI JOIN former USING (head, tail)"),
+            )
+        )
+        again = self._judge_again(unit, part)
         ended: dict[str, Ended] = {}
         for task in tasks:
             citation = (task.head, task.tail, task.attribute)
             if (task.head, task.tail) not in there:
                 ended[task.fingerprint] = _GONE, ""
-            elif citation not in every:
+            elif citation not in cited:
                 ended[task.fingerprint] = _GONE, "the edge does not cite it any more"
-            elif citation not in part:
+            elif citation not in wanted:
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
             else:
-                ended[task.fingerprint] = (_FIXED, "") if could_look else (_UNCHECKED, "not every paper was at hand")
+                outcome, reason = again.get(citation, (Outcome.SUPPORTED, Reason.CONFIRMED))
+                ended[task.fingerprint] = _by_mark(TallyMark.of(unit.type, outcome), reason)
         return ended
 
     def _potential_ended(self, unit: Unit) -> dict[str, Ended]:
@@ -240,7 +247,7 @@ class FormerFindings:
         )
         ended: dict[str, Ended] = {}
         for fingerprint, head, tail, has_nodes, is_stated, is_missing, is_part in rows:
-            outcome, reason = again.get((head, tail), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
+            outcome, reason = again.get((head, tail, None), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
             if not has_nodes:
                 ended[fingerprint] = _GONE, ""
             elif not self._tasks.concerns({head, tail}) or (is_missing and not is_part):

@@ -88,7 +88,8 @@ class Audit:
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
         used = _used(releases, units, self._store.schema)
-        warnings = _warnings(self._snapshot, used, live=options.live) if self._store.schema.sources else ()
+        asks_sources = self._store.schema.sources and set(options.types) != {CheckType.EVIDENCE}
+        warnings = _warnings(self._snapshot, used, live=options.live) if asks_sources else ()
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             made |= {BUILT_FROM: ", ".join(circular)}
@@ -455,7 +456,9 @@ def audit(
             notes.append(f"{source}: {failure}: when it is back, kgcheck audit --resume goes on")
         for source, refusal in (live.refusals if live else {}).items():
             notes.append(f"{source}: {refusal}: asking again is of no use")
+        if CheckType.EVIDENCE in options.types and not any(t.type is CheckType.EVIDENCE for t in ledger.tallies(run)):
+            notes.append("no edge that was looked at cites a paper by PMID, PMCID or DOI")
         if papers:
-            notes += papers.notes()
+            notes += papers.notes() if set(options.types) != {CheckType.EVIDENCE} else ()
             notes += [f"papers: {note}" for note in spent_note(of_papers)]
     return AuditedRun(run, tuple(papers.found) if papers else (), tuple(notes))

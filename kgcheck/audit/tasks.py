@@ -15,7 +15,6 @@ from kgcheck.audit.plan import SUPPORTED_EDGE, Unit
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.plain_support import PlainEdges
 from kgcheck.evidence.working_tables import CHOSEN, fill
-from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.edge_score import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -184,8 +183,7 @@ class TaskSelection:
             scores = scores_to_check(unit.pattern, unit.attribute, self._copy.edges(unit.pattern))
             return f"SELECT *, NULL::VARCHAR[] AS items FROM ({scores})"
         if unit.pattern and unit.type is CheckType.EVIDENCE:
-            cited = citations_sql(unit.pattern, self._copy.edges(unit.pattern))
-            return f"SELECT head, tail, paper AS value, NULL::VARCHAR[] AS items FROM ({cited})"
+            return f"SELECT head, tail, paper AS value, NULL::VARCHAR[] AS items FROM {self._copy.cited(unit.pattern)}"
         if unit.pattern:
             triple = unit.type is CheckType.TRIPLE
             pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"

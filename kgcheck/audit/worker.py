@@ -14,7 +14,7 @@ from kgcheck.audit.citations import EdgeCitations
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.finding_rows import UnlookedPool, finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
-from kgcheck.audit.lost_findings import FormerFindings
+from kgcheck.audit.lost_findings import FormerFindings, Judged
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.plain_pairs import Alike
@@ -108,7 +108,7 @@ class Worker:
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """Do a unit, as far as it is not done; a small one is finished with others, see `finish`."""
         if unit.piece(0, last=True) in done:
-            if self._papers:
+            if self._papers and self._papers.reads(unit):
                 self._papers.skip(unit, self._tasks.count(unit))
             return
         if unit.type is CheckType.STRUCTURE:
@@ -196,7 +196,7 @@ class Worker:
             (first, _), (last, _) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
             # What papers say is dear: it is written down before more is read.
-            reads_papers = self._papers is not None and self._papers.reads(unit)
+            reads_papers = unit.type is CheckType.EVIDENCE or (self._papers is not None and self._papers.reads(unit))
             most = min(self._options.piece_tasks, READ_TOGETHER if reads_papers else TASKS_TOGETHER)
             if is_alone or first.unit.type is not unit.type or together > most:
                 self.finish()
@@ -223,23 +223,23 @@ class Worker:
             for writing in judged_files(self._verified, self._join.tables, self._run.id, pieces):
                 self._write(*writing)
 
-    def _judge_again(
-        self, unit: Unit, tasks: str, *, with_papers: bool = True
-    ) -> dict[tuple[str, str | None], tuple[Outcome, Reason]]:
-        """Judge the tasks of a select as those of the run are, and return outcome and reason by their ends."""
+    def _judge_again(self, unit: Unit, tasks: str, *, with_papers: bool = True) -> Judged:
+        """Judge the tasks of a select as those of the run are, and return outcome and reason of each."""
         numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
         fill(self._db, CHOSEN, numbered)
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         papers = Papers(self._papers.reader) if self._papers and with_papers else None
-        ended: dict[tuple[str, str | None], tuple[Outcome, Reason]] = {}
+        paper = "value" if unit.type is CheckType.EVIDENCE else "NULL"
+        ended: Judged = {}
         for first in range(1, count + 1, size):
             self._join.tables.reset()
             last = first + size - 1
             self._look_up(unit, first, last)
             self._judge([Piece(unit, unit.piece(0, last=True), "", first, last)], papers)
-            rows = self._db.execute("SELECT head, tail, outcome, reason FROM judged JOIN task USING (task)").fetchall()
-            ended |= {(head, tail): (Outcome(outcome), Reason(reason)) for head, tail, outcome, reason in rows}
+            select = f"SELECT head, tail, {paper}, outcome, reason FROM judged JOIN task USING (task)"
+            rows = self._db.execute(select).fetchall()
+            ended |= {tuple(of): (Outcome(outcome), Reason(reason)) for *of, outcome, reason in rows}
         return ended
 
     def _note_supported(self, unit: Unit) -> None:
@@ -250,7 +250,9 @@ class Worker:
         can_look = bool(unit.pattern and unit.pattern.checks) and not self._live
         of_edges = Unit(type=CheckType.TRIPLE, pattern=unit.pattern)
         ended = self._judge_again(of_edges, edges, with_papers=False) if can_look else {}
-        self._tasks.note_supported(ends for ends, (outcome, _) in ended.items() if outcome is Outcome.SUPPORTED)
+        self._tasks.note_supported(
+            (head, tail) for (head, tail, _), (outcome, _) in ended.items() if outcome is Outcome.SUPPORTED
+        )
 
     def _select(self, unit: Unit, done: Mapping[str, str]) -> Selected:
         """Select the tasks of a unit, and look for the plainly supported edges of the next ones that are not done."""
@@ -333,7 +335,7 @@ class Worker:
             for piece in pieces:
                 self._citations.add(self._join.tables, piece)
         judging.judge_tasks(self._db, kind)
-        if papers and kind is not CheckType.EVIDENCE and papers.add(self._join.tables, pieces):
+        if papers and papers.add(self._join.tables, pieces):
             judging.judge_tasks(self._db, kind)
 
     def _cited(self, pattern: Pattern) -> str:

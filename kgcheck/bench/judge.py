@@ -21,6 +21,7 @@ from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.judges import Judges
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.llm.budget import Limits, spent_note, total_meter
+from kgcheck.llm.kept import fresh_replies
 from kgcheck.model import Stance
 from kgcheck.options import JudgeOptions, MeasureOptions
 from kgcheck.plurals import how_many
@@ -88,6 +89,7 @@ def is_unlike(relation: str) -> bool:
     return len(parts) > 1 and parts[0] != parts[-1]
 
 
+@fresh_replies()
 def measure_judges(
     context: Context, file: Path, options: MeasureOptions, *, out: Path | None = None, recipe: str | None = None
 ) -> JudgeMeasurement:

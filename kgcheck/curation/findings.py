@@ -316,6 +316,8 @@ class FindingList:
         texts = FINDING if table is PLACE else table
         if wanted.text:
             parts = [_contains(connection, texts.c[name], wanted.text) for name in _SEARCHED]
+            paper = _contains(connection, texts.c.attribute, wanted.text)
+            parts.append((texts.c.type == CheckType.EVIDENCE.value) & paper)
             conditions.append(or_(*parts, found.fingerprint.startswith(wanted.text.lower(), autoescape=True)))
         if wanted.node:
             label, _, name = wanted.node.partition(" ")

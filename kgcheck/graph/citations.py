@@ -5,35 +5,48 @@ import re
 from kgcheck.profile.schema import Pattern
 from kgcheck.quoting import identifier, literal
 
-_IDS = (
-    ("pmid:", r"(?:pubmed(?:\.ncbi\.nlm\.nih\.gov)?|pmid)[:/ ]+0*([1-9][0-9]{0,7})\b"),
-    ("pmc:PMC", r"\bpmc:?0*([1-9][0-9]{0,8})\b"),
-    ("doi:", r"\b(10\.[0-9]{4,9}/[^\s\"'|<>,;]*[^\s\"'|<>,;.)\]])"),
-)
-"""Prefix of an id in an index of papers, and the expression that finds it in a text in small letters."""
+_DOI = r"\b(10\.[0-9]{4,9}/(?:\(sici\)[^\s\"'|]*[a-z0-9]|[^\s\"'|<>,;]*[^\s\"'|<>,;.)\]}]))"
+"""A DOI; of the old form of publishers' items, SICI, it may hold what else parts one id from the next."""
 
-_BARE = r"(?:^|[^0-9a-z./:])0*([1-9][0-9]{0,7})(?:\.0)?(?:$|[^0-9a-z./:])"
+_PMID = (
+    r"(?:\bpmids?[:=/_ ]*|\bpubmed(?:\.ncbi\.nlm\.nih\.gov)?[:/]\s*|/med/)0*([1-9][0-9]{0,7})"
+    r"(?:$|[^0-9a-z.]|\.(?:$|[^0-9]))"
+)
+_PMC = r"\bpmc:?0*([1-9][0-9]{0,8})\b"
+
+_NUMBER = r"0*([1-9][0-9]{0,7})(?:\.0)?"
 """A number alone, in a property that is named after PubMed."""
 
-_PUBMED = re.compile(r"(?:.*_)?(?:pmids?|pubmed(?:_?ids?)?)", re.IGNORECASE)
+_PUBMED = re.compile(r"(?!(?:n|nr|no|num|number|count|total)_)(?:.*_)?(?:pmids?|pubmed(?:_?ids?)?)", re.IGNORECASE)
+"""Names of such properties, but for counts."""
 
 
 def citations_sql(pattern: Pattern, edges: str) -> str | None:
     """A select of head, tail and paper, each once, over edges of a pattern; None where no property can cite a paper."""
-    found = []
+    texts, numbers = list[str](), list[str]()
     for name, kept in pattern.properties.items():
         column = identifier(name)
-        text = f"lower({f'array_to_string({column}, chr(124))' if kept.type == 'strings' else f'{column}::VARCHAR'})"
+        text = f"array_to_string({column}, '|')" if kept.type == "strings" else f"{column}::VARCHAR"
         if kept.type in ("string", "strings"):
-            found += [_found(text, prefix, expression) for prefix, expression in _IDS]
+            texts.append(text)
         if _PUBMED.fullmatch(name):
-            found.append(_found(text, "pmid:", _BARE))
-    if not found:
+            numbers.append(text)
+    if not texts + numbers:
         return None
-    papers = f"list_distinct(flatten([{', '.join(found)}]))"
-    return f"SELECT DISTINCT head, tail, paper FROM (SELECT head, tail, unnest({papers}) AS paper FROM {edges})"
+    words = "regexp_split_to_array(numbers, '[^0-9a-z.:/_+-]+')"
+    alone = f"list_filter({words}, lambda x: regexp_full_match(x, {literal(_NUMBER)}))"
+    found = [f"list_transform({alone}, lambda x: 'pmid:' || regexp_extract(x, {literal(_NUMBER)}, 1))"]
+    # The digits of a DOI are no other id.
+    others = f"regexp_replace(text, {literal(_DOI)}, ' ', 'g')"
+    for prefix, expression, within in (("pmid:", _PMID, others), ("pmc:PMC", _PMC, others), ("doi:", _DOI, "text")):
+        ids = f"regexp_extract_all({within}, {literal(expression)}, 1)"
+        found.append(f"list_transform({ids}, lambda x: {literal(prefix)} || x)")
+    text = _joined(texts)
+    decoded = f"lower(coalesce(try(url_decode({text})), {text})) AS text, lower({_joined(numbers)}) AS numbers"
+    return f"""
+    SELECT DISTINCT head, tail, unnest(flatten([{", ".join(found)}])) AS paper
+    FROM (SELECT head, tail, {decoded} FROM {edges})"""
 
 
-def _found(text: str, prefix: str, expression: str) -> str:
-    numbers = f"regexp_extract_all(coalesce({text}, ''), {literal(expression)}, 1)"
-    return f"list_transform({numbers}, lambda x: {literal(prefix)} || x)"
+def _joined(columns: list[str]) -> str:
+    return f"concat_ws('|', {', '.join(columns)})" if columns else "''"

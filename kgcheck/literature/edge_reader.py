@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote as quoted
 
 from kgcheck.checks.calibration import Standing
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable, UnknownName
-from kgcheck.literature.documents import SOURCE, Document, Passage, Passages
+from kgcheck.literature.documents import SOURCE, Document, Passage, Passages, Span
 from kgcheck.literature.embed import Vectors
 from kgcheck.literature.judges import Judges
 from kgcheck.literature.names import Names
@@ -26,6 +27,7 @@ _READ = 8
 _SHOWN = 20
 _LONGEST = 1_000
 _NAMES = 4
+_PAPERS = 256
 
 
 class TripleReader:
@@ -36,6 +38,8 @@ class TripleReader:
         self.judges = judges
         self._names = names
         self.schema = schema
+        # Many edges may cite one paper.
+        self._paper = lru_cache(maxsize=_PAPERS)(self._whole)
 
     def claim(self, triple: Triple) -> EdgeClaim:
         return claim_of(triple, self._names, self.schema)
@@ -161,38 +165,52 @@ class TripleReader:
     def retracted(self, papers: Iterable[str]) -> dict[str, Evidence]:
         """Evidence of each of some papers that the index knows to be retracted."""
         wanted = set(papers)
-        marked = {paper for paper in wanted for document in self._index.parts(paper)[:1] if document.retracted}
+        marked = {paper for paper in wanted if (document := self._paper(paper)) and document.retracted}
         value = "a retracted publication"
         return {
             paper: self._silent(record=paper, value=value) for paper in marked | self._index.store.retracted(wanted)
         }
 
+    def ids_of(self, paper: str) -> tuple[str, ...]:
+        """All ids of a paper that the index knows."""
+        document = self._paper(paper)
+        return document.ids if document else ()
+
     def citation(self, triple: Triple, claim: EdgeClaim, relations: tuple[str, ...], paper: str) -> Evidence | None:
         """Judge an edge by one paper that it cites; None where the index does not have it."""
-        documents = self._index.parts(paper)
-        if not documents:
+        document = self._paper(paper)
+        if document is None:
             return None
-        judged = self.judges.read(claim, documents, unlike=triple.head.label != triple.tail.label)
-        spoken = sorted(sure_opinions(judged), key=lambda o: -o.probability)
-        stances = {o.stance for o in spoken}
-        if len(stances) == 1:
-            opinion = spoken[0]
-            weight = self.judges.standing(opinion, relations)
-            document = next(d for d in documents if d.id == opinion.document)
-            found = paper_evidence(self._index, opinion, document, weight)
-            denies = opinion.stance is Stance.CONTRADICTS
-            if weight.decides:
-                return found.model_copy(update={"reason": Reason.CITATION_DENIES}) if denies else found
-            reason = Reason.CITATION_DENIES if denies else Reason.CITATION_UNPROVEN
-            return found.model_copy(update={"reason": reason})
-        unnamed = claim.unnamed_in(" ".join(text for d in documents for text in (d.title, d.abstract)))
-        reason = Reason.CITATION_OFF_TOPIC if unnamed else Reason.CITATION_SILENT
-        if stances:
-            reason = Reason.CONFLICTING_EVIDENCE
+        # A model is not paid for a paper that has no such sentence.
+        if any(map(claim.matches, document.passages)):
+            judged = self.judges.read(claim, [document], unlike=triple.head.label != triple.tail.label)
+            for opinion in sure_opinions(judged):
+                weight = self.judges.standing(opinion, relations)
+                found = paper_evidence(self._index, opinion, document, weight)
+                if opinion.stance is Stance.CONTRADICTS:
+                    return found.model_copy(update={"reason": Reason.CITATION_DENIES})
+                return found if weight.decides else found.model_copy(update={"reason": Reason.CITATION_UNPROVEN})
+        unnamed = claim.unnamed_in(document.text)
         lacking = f"; it does not name {' nor '.join(unnamed)}" if unnamed else ""
-        at_hand = "" if len(documents) > 1 else "; its abstract alone is at hand"
-        value, url = f"{documents[0].title[:_LONGEST]}{lacking}{at_hand}", address(documents[0])
-        return self._silent(record=documents[0].id, value=value, url=url, reason=reason)
+        at_hand = "" if document.paragraph else "; its abstract alone is at hand"
+        return self._silent(
+            record=document.id,
+            value=f"{document.title[:_LONGEST]}{lacking}{at_hand}",
+            url=address(document),
+            reason=Reason.CITATION_OFF_TOPIC if unnamed else Reason.CITATION_SILENT,
+        )
+
+    def _whole(self, paper: str) -> Document | None:
+        """A paper as one document, its paragraphs with it where they are at hand; numbered as the last of them is."""
+        parts = self._index.parts(paper)
+        if len(parts) < 2:
+            return next(iter(parts), None)
+        spans, text = list[Span](), ""
+        for part in parts:
+            spans += [(len(text) + start, len(text) + end) for start, end in part.spans]
+            text += f"{part.abstract}\n\n"
+        whole = {"abstract": text, "paragraph": parts[-1].paragraph}
+        return Document(**parts[0].model_dump() | whole).with_spans(tuple(spans))
 
     def _silent(self, **fields: Any) -> Evidence:
         return Evidence(

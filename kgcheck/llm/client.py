@@ -161,15 +161,14 @@ class ChatClient:
         if key and endpoint.scheme != "https" and not is_cleartext_host(endpoint.host, settings.cleartext_hosts):
             self._client.close()
             refuse_cleartext(endpoint.host, settings.cleartext_hosts, "write the endpoint with https://")
-        self._kept = KeptReplies.of(settings)
+        self._kept, self._found = KeptReplies(settings, self._notes), 0
 
     def close(self) -> None:
         self._client.close()
-        if self._kept:
-            if self._kept.found:
-                kept = how_many(self._kept.found, "reply", "replies")
-                self._notes.append(f"{kept} of {self.model} were kept from earlier calls and cost nothing")
-            self._kept.close()
+        self._kept.close()
+        if self._found:
+            kept = how_many(self._found, "reply", "replies")
+            self._notes.append(f"{kept} of {self.model} were kept from earlier calls and cost nothing")
 
     def __enter__(self) -> "ChatClient":
         return self
@@ -191,33 +190,34 @@ class ChatClient:
         """Send a conversation and wait for the reply; its text has a form if the endpoint can bind it to one.
 
         With `one_call` it is not to call several tools at once, as far as the endpoint can bind it. A reply that was
-        kept from an earlier call costs nothing.
+        kept from an earlier call is a turn that costs nothing.
         """
         request = self._request(messages, tools, answer, temperature)
         request |= {"parallel_tool_calls": False} if tools and one_call else {}
-        reply = self._replied(request, on_text, meter or Meter(Limits()))
-        if not answer:
+        meter = meter or Meter(Limits())
+        meter.take_turn()
+        with suppress(ValidationError):
+            if kept := self._kept.find(self._address, request):
+                reply = Reply.model_validate_json(kept).model_copy(update={"kept": True})
+                self._found += 1
+                if on_text and reply.text:
+                    on_text(reply.text)
+                return reply
+        reply, _ = self._exchange(request, meter, on_text)
+        if not answer or _has_form(reply.text, answer):
             self._keep(request, reply)
         return reply
 
     def _keep(self, request: Mapping[str, Any], reply: Reply) -> None:
-        if self._kept and not (reply.cut_off or reply.kept):
-            self._kept.keep(self._address, request, reply.model_dump(mode="json", exclude={"usage", "kept"}))
-
-    def _replied(self, request: dict[str, Any], on_text: Callable[[str], None] | None, meter: Meter) -> Reply:
-        with suppress(ValidationError):
-            if self._kept and (kept := self._kept.find(self._address, request)):
-                reply = Reply.model_validate(kept | {"kept": True})
-                if on_text and reply.text:
-                    on_text(reply.text)
-                return reply
-        return self._exchange(request, meter, on_text)[0]
+        if not reply.cut_off:
+            self._kept.keep(self._address, request, reply.model_dump_json(exclude={"usage", "kept"}))
 
     def forward(self, request: Mapping[str, Any], meter: Meter) -> tuple[Reply, dict[str, Any]]:
         """Send a request of another program to this model, and return what came back, also as it came, without the key.
 
         It has parameters of the chat completions API alone; the model is always this one.
         """
+        meter.take_turn()
         reply, made = self._exchange({**request, "model": self.model}, meter)
         whole = json.dumps(made.to_dict(warnings=False))
         return reply, json.loads(whole.replace(self._key, HIDDEN) if self._key else whole)
@@ -226,7 +226,6 @@ class ChatClient:
         self, request: dict[str, Any], meter: Meter, on_text: Callable[[str], None] | None = None
     ) -> tuple[Reply, Any]:
         """Send a request within the limits, and count what it takes."""
-        meter.take_turn()
         try:
             # The retries of the client, too, end with the seconds of the conversation, or of the check around it.
             with deadline.until(meter.deadline):
@@ -267,8 +266,9 @@ class ChatClient:
                 named.add(reply.model or self.model)
             try:
                 parsed = parse_answer(reply.text, form)
-                # What has not the form is asked for anew the next time.
-                self._keep(self._request(conversation, (), form, temperature), reply)
+                if len(conversation) > len(messages):
+                    # The next time it comes without the answers before it that had not the form.
+                    self._keep(self._request(messages, (), form, temperature), reply)
                 return parsed, used
             except ModelAnswer as error:
                 if reply.cut_off:
@@ -417,6 +417,12 @@ def parse_answer(text: str, form: type[A]) -> A:
         return form.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
         raise ModelAnswer(f"the answer is no {form.__name__}: {wrong_parts(error)}") from None
+
+
+def _has_form(text: str, form: type[BaseModel]) -> bool:
+    with suppress(ModelAnswer):
+        return bool(parse_answer(text, form))
+    return False
 
 
 def _is_context(error: "openai.APIStatusError", text: str) -> bool:

@@ -4,17 +4,13 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
-from pydantic import AwareDatetime
-
 from kgcheck import clock
 from kgcheck.closing import Closing
-from kgcheck.errors import ConfigurationError
-from kgcheck.model import Value
 from kgcheck.outputs import make_folder, make_private_file
 from kgcheck.settings import Settings
 
@@ -31,57 +27,55 @@ def fresh_replies() -> Iterator[None]:
         _FRESH.reset(token)
 
 
-class _Kept(Value):
-    at: AwareDatetime
-    reply: dict[str, Any]
-
-
 class KeptReplies(Closing):
-    """Replies by the digest of endpoint, model, settings and conversation; of what was asked, the digest alone."""
+    """Replies by the digest of endpoint, model, settings and conversation; of what was asked, the digest alone.
 
-    def __init__(self, settings: Settings) -> None:
-        # It takes a while to be imported.
-        from requests_cache.backends.sqlite import SQLiteDict
+    They are never needed: where they cannot be read or written, a note says so once, and the model is asked.
+    """
 
-        self._folder, self._life = settings.cache_dir, timedelta(days=settings.llm_keep_days)
-        self.found = 0
-        with self._keeping():
-            make_folder(self._folder, secret=True)
-            file = self._folder / "model_replies.sqlite"
-            make_private_file(file)
-            self._replies = SQLiteDict(file, "reply", busy_timeout=30_000, serializer=None)
+    def __init__(self, settings: Settings, notes: list[str]) -> None:
+        self._folder, self._life, self._notes = settings.cache_dir, timedelta(days=settings.llm_keep_days), notes
+        self._db: sqlite3.Connection | None = None
+        if settings.llm_keep_days and not _FRESH.get():
+            with self._noting():
+                make_folder(self._folder, secret=True)
+                file = self._folder / "model_replies.sqlite"
+                make_private_file(file)
+                self._db = sqlite3.connect(file, timeout=30, isolation_level=None, check_same_thread=False)
+                self._db.execute("CREATE TABLE IF NOT EXISTS kept (digest TEXT PRIMARY KEY, at REAL, reply TEXT)")
+                self._db.execute("DELETE FROM kept WHERE at < ?", [self._oldest])
 
-    @classmethod
-    def of(cls, settings: Settings) -> "KeptReplies | None":
-        """The kept replies; None where each question is to be asked anew."""
-        return None if _FRESH.get() or not settings.llm_keep_days else cls(settings)
+    @property
+    def _oldest(self) -> float:
+        return (clock.exact_now() - self._life).timestamp()
 
-    def find(self, address: str, request: Mapping[str, Any]) -> Any:
+    def find(self, address: str, request: Mapping[str, Any]) -> str | None:
         """The reply to a request as it was kept, or None where there is none, or too old a one."""
-        with self._keeping(), suppress(KeyError, ValueError):
-            kept = _Kept.model_validate_json(self._replies[_digest(address, request)])
-            if clock.exact_now() - kept.at <= self._life:
-                self.found += 1
-                return kept.reply
+        with self._noting():
+            if self._db:
+                wanted = "SELECT reply FROM kept WHERE digest = ? AND at >= ?"
+                rows = self._db.execute(wanted, [_digest(address, request), self._oldest]).fetchall()
+                return str(rows[0][0]) if rows else None
         return None
 
-    def keep(self, address: str, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-        with self._keeping():
-            kept = _Kept(at=clock.exact_now(), reply=dict(reply))
-            self._replies[_digest(address, request)] = kept.model_dump_json()
+    def keep(self, address: str, request: Mapping[str, Any], reply: str) -> None:
+        with self._noting():
+            if self._db:
+                row = [_digest(address, request), clock.exact_now().timestamp(), reply]
+                self._db.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", row)
 
     def close(self) -> None:
-        self._replies.close()  # type: ignore[no-untyped-call]
+        db, self._db = self._db, None
+        if db:
+            db.close()
 
     @contextmanager
-    def _keeping(self) -> Iterator[None]:
+    def _noting(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise ConfigurationError(
-                f"cannot keep replies of models in {self._folder}: {error}",
-                "free space, remove model_replies.sqlite there, or set KGCHECK_LLM_KEEP_DAYS to 0",
-            ) from error
+            self.close()
+            self._notes.append(f"replies of models are not kept in {self._folder}, and are paid for again: {error}")
 
 
 def _digest(address: str, request: Mapping[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """Papers that edges cite: read one by one, and each way in which one does not bear its edge has a reason of its own."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import pytest
@@ -11,16 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.audit.papers import Papers
+from kgcheck.audit.plan import Unit
 from kgcheck.audit.run import Audit
 from kgcheck.curation.compare import diff_of
 from kgcheck.graph.citations import citations_sql
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader
+from kgcheck.literature.judges import Judges
 from kgcheck.literature.names import StoreNames
+from kgcheck.literature.pairs import EdgeClaim
+from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.verify import ClaimVerdict
 from kgcheck.model import CheckType, Finding, Outcome, Reason, Triple
 from kgcheck.options import ALL_TYPES, AuditOptions, AuditScope
+from kgcheck.profile.schema import Pattern, load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import MemoryStore, core_demo, kgcheck
 from tests.support.literature import build_index, judges
@@ -111,11 +119,77 @@ def test_an_edge_that_rests_on_retracted_papers_alone_says_so(index: Path, tmp_p
     }
 
 
+def test_a_whole_paper_is_read_whole(tmp_path: Path) -> None:
+    bones = "Bones of mice grow at night, and nothing else was seen."
+    said = [("pmid:1", STATES), ("pmid:2", DENIES), ("pmid:3", PAPERS["pmid:3"]), ("pmid:4", bones)]
+    folder = build_index(tmp_path / "index", [])
+    with Corpus(folder) as corpus:
+        with corpus.store.writing():
+            for name, text in said:
+                abstract = Section(
+                    kind="abstract", paragraphs=(Paragraph(text=f"Many genes of {name} were measured."),)
+                )
+                results = Section(kind="results", paragraphs=(Paragraph(text=bones), Paragraph(text=text)))
+                corpus.store.add_paper(WholePaper(ids=(name,), title=f"On {name}", sections=(abstract, results)))
+        corpus.build(None)
+
+    (found,) = read(folder, tmp_path / "l.sqlite", graph(("P1", "PMID:1 PMID:2 PMID:3 PMID:4")), keep_all=True)
+
+    assert {name: reason for name, (_, reason) in reasons(found).items()} == {
+        "pmid:1": Reason.CONFIRMED,
+        "pmid:2": Reason.CITATION_DENIES,
+        "pmid:3": Reason.CITATION_SILENT,
+        "pmid:4": Reason.CITATION_OFF_TOPIC,
+    }
+    first, *_, last = sorted(found, key=lambda f: str(f.task.attribute))
+    assert str(first.verdict.evidence[0].quote) in STATES
+    assert "abstract alone" not in str(last.verdict.evidence[0].value)
+
+
+def test_a_model_is_not_asked_about_a_paper_that_does_not_name_both_ends(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[str]()
+    judge = Judges.read
+
+    def counted(self: Judges, claim: EdgeClaim, documents: Iterable[Document], *, unlike: bool) -> ClaimVerdict:
+        some = list(documents)
+        asked.extend(document.id for document in some)
+        return judge(self, claim, some, unlike=unlike)
+
+    monkeypatch.setattr(Judges, "read", counted)
+    next(read(index, tmp_path / "l.sqlite", graph(("P10001", "PMID:1|PMID:3|PMID:4|PMID:5"))))
+    assert asked == ["pmid:1"]
+
+
+def test_edges_are_found_by_the_paper_that_they_cite(index: Path, tmp_path: Path) -> None:
+    next(read(index, tmp_path / "l.sqlite", graph(("P10001", "PMID:3 PMID:4"), ("P10002", "PMID:4"))))
+
+    for text, findings in (("pmid:4", 2), ("PMID:3", 1), ("pmid:5", 0)):
+        listed = kgcheck("findings", "--text", text, "--ledger", tmp_path / "l.sqlite", "--format", "json")
+        assert len(json.loads(listed.out)["findings"]) == findings, listed.out
+
+
+def retractions(folder: Path) -> Path:
+    """A snapshot that lists one retracted paper."""
+    (folder / "reference").mkdir()
+    (folder / "reference" / "retracted-publications.txt").write_text("! a list\n! of one\nPMID:5\n")
+    assert kgcheck("reference", "build", folder / "reference", "--out", folder / "r.duckdb").code in (0, 1)
+    return folder / "r.duckdb"
+
+
+def test_a_paper_that_is_listed_by_its_pmid_is_retracted_by_its_doi_too(tmp_path: Path) -> None:
+    document = Document(ids=("doi:10.1000/five", "pmid:5"), title="Five", abstract=STATES)
+    folder = build_index(tmp_path / "index", [document])
+    store = graph(("P10001", "doi:10.1000/FIVE"), ("P10002", "doi:10.1000/five; PMID:5"))
+
+    (found,) = read(folder, tmp_path / "l.sqlite", store, reference=retractions(tmp_path), keep_all=True)
+
+    assert [f.verdict.reason for f in found] == [Reason.RETRACTED_EVIDENCE] * 3
+
+
 def test_a_list_of_retractions_needs_no_index(tmp_path: Path) -> None:
-    reference = tmp_path / "reference"
-    reference.mkdir()
-    (reference / "retracted-publications.txt").write_text("! a list\n! of one\nPMID:5\n")
-    assert kgcheck("reference", "build", reference, "--out", tmp_path / "r.duckdb").code in (0, 1)
+    retractions(tmp_path)
     with Ledger(tmp_path / "l.sqlite") as kept:
         options = AuditOptions(types=(CheckType.EVIDENCE,), keep_all=True)
         run = Audit(graph(("P10001", "PMID:5 PMID:1")), tmp_path / "r.duckdb", kept, Settings()).start(options)
@@ -137,13 +211,14 @@ def test_what_became_of_a_paper_is_told_in_the_next_run(index: Path, tmp_path: P
     first, second = read(index, ledger, before, after)
     states = next(f for f in first if f.task.subject.id == "P10001")
     stating = build_index(tmp_path / "other", [Document(ids=("pmid:3",), title="Another", abstract=STATES)])
-    (third,) = read(stating, ledger, graph(("P10001", "PMID:3")))
+    # Another paper that is not at hand is no reason to say nothing of this one.
+    (third,) = read(stating, ledger, graph(("P10001", "PMID:3"), ("P10004", "PMID:4 PMID:3")))
 
     assert (len(first), len(second), len(third)) == (4, 3, 0)
     with Ledger(ledger) as kept:
         runs = [run.id for run in kept.runs()]
         of_graph = {str(one.finding.task): one for one in diff_of(kept, runs[2], runs[1]).findings() if one.finding}
-        of_paper = {str(one.finding.task): one for one in diff_of(kept, runs[2], runs[0]).findings() if one.finding}
+        of_paper = {str(one.finding.task): one for one in diff_of(kept, runs[1], runs[0]).findings() if one.finding}
     assert {name: str(one.state) for name, one in of_graph.items()} == {
         "P10001 ASSOCIATED_WITH DOID:1 by pmid:3": "still",
         "P10002 ASSOCIATED_WITH DOID:1 by pmid:3": "gone",
@@ -152,6 +227,8 @@ def test_what_became_of_a_paper_is_told_in_the_next_run(index: Path, tmp_path: P
         "P10004 ASSOCIATED_WITH DOID:1 by pmid:4": "new",
     }
     assert str(of_paper[str(states.task)].state) == "fixed"
+    assert str(of_paper["P10004 ASSOCIATED_WITH DOID:1 by pmid:4"].state) == "unchecked"
+    assert of_paper["P10004 ASSOCIATED_WITH DOID:1 by pmid:4"].why == "not covered"
 
 
 class CutOffError(Exception):
@@ -220,6 +297,27 @@ def test_it_is_read_only_where_somebody_asks_for_it(tmp_path: Path) -> None:
     assert refused.refuses("the papers that edges cite are read in an index, and none is named")
 
 
+def test_a_graph_that_cites_nothing_is_not_called_clean_without_a_word(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "nodes.tsv").write_text("id\tcategory\tname\nHGNC:5\tbiolink:Gene\tA\nMONDO:1\tbiolink:Disease\tB\n")
+    (tmp_path / "edges.tsv").write_text("subject\tpredicate\tobject\tnote\nHGNC:5\tbiolink:r\tMONDO:1\tseen\n")
+
+    ended = kgcheck("audit", "nodes.tsv", "edges.tsv", "--type", "evidence", "--literature", index, cwd=tmp_path)
+
+    assert "no edge that was looked at cites a paper by PMID, PMCID or DOI" in ended.err
+    assert "papers were asked about" not in ended.err
+    assert "only the structure of the graph can be checked" not in ended.err
+
+
+def test_papers_are_searched_about_edges_alone() -> None:
+    schema = load_schema()
+    pattern = schema.pattern("Protein", "ASSOCIATED_WITH", "Disease")
+    papers = Papers(cast("TripleReader", SimpleNamespace(schema=schema)))
+
+    # A run that goes on counts those that were read, and no tasks of another kind.
+    kinds = [kind for kind in CheckType if papers.reads(Unit(type=kind, pattern=pattern))]
+    assert kinds == [CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE, CheckType.POTENTIAL]
+
+
 def test_a_graph_without_a_profile_is_read_by_the_words_of_its_relations(index: Path, tmp_path: Path) -> None:
     test_it_is_read_only_where_somebody_asks_for_it(tmp_path)
 
@@ -242,6 +340,44 @@ def test_a_graph_without_a_profile_is_read_by_the_words_of_its_relations(index: 
     assert ended.code == 3, ended.err
     rows = json.loads(ended.out)["findings"]
     assert {row["attribute"]: row["reason"] for row in rows} == {"pmid:1": "citation_unproven", "pmid:9": "not_covered"}
+
+
+SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "cited"),
+    [
+        ("string", "pmid", "1|2|3", "pmid:1 pmid:2 pmid:3"),
+        ("string", "pmids", "[1, 02, 3.0]", "pmid:1 pmid:2 pmid:3"),
+        ("strings", "pubmed_ids", ["1", "2", "3"], "pmid:1 pmid:2 pmid:3"),
+        ("integer", "pmid", 31000000, "pmid:31000000"),
+        ("number", "pmid", 31000000.0, "pmid:31000000"),
+        *[("number", "pmid", number, "") for number in (0.85, 85.5, -85.0, 1e20)],
+        *[
+            ("integer", name, 5, "")
+            for name in ("num_pmids", "n_pubmed", "number_of_pubmed_ids", "number_publications")
+        ],
+        ("string", "text", "PMID:123456789, in PubMed 2019", ""),
+        ("string", "note", "https://europepmc.org/article/MED/12; PMIDs: 13; pubmed: 14", "pmid:12 pmid:13 pmid:14"),
+        ("string", "publications", f"{SICI}|(10.1016/0092-8674(90)90012-X)", f"{SICI} 10.1016/0092-8674(90)90012-x"),
+        ("string", "publications", "https://doi.org/10.1016%2FJ.X%28a%29b 100% %FF", ""),
+        ("string", "publications", "https://doi.org/10.1016%2FJ.X%28a%29b 100%", "10.1016/j.x(a)b"),
+        # The digits of a DOI are no other id.
+        ("string", "publications", "PMID:10.1038/pmc77; doi:10.1038/pubmed/78.", "10.1038/pmc77 10.1038/pubmed/78"),
+    ],
+)
+def test_what_is_no_id_of_a_paper_cites_none(kind: str, name: str, value: object, cited: str) -> None:
+    column = {"string": "VARCHAR", "strings": "VARCHAR[]", "integer": "BIGINT", "number": "DOUBLE"}[kind]
+    pattern = Pattern(type="R", head="A", tail="B", properties={name: {"type": kind}})
+
+    with duckdb.connect() as db:
+        select = f"SELECT 'a' AS head, 'b' AS tail, $value::{column} AS {name}"
+        db.execute(f"CREATE TABLE edges AS {select}", {"value": value})
+        sql = citations_sql(pattern, "edges")
+        found = {paper for *_, paper in db.execute(sql).fetchall()} if sql else set()
+
+    assert found == {one if one.startswith("pmid:") else f"doi:{one.lower()}" for one in cited.split()}
 
 
 ids = st.one_of(

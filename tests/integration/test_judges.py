@@ -124,6 +124,20 @@ def weights(papers: list[dict[str, Any]]) -> set[str]:
 # --- A language model, scripted
 
 
+def test_each_measurement_asks_the_judge_anew(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGCHECK_LLM_KEEP_DAYS", "1")
+    monkeypatch.setenv("KGCHECK_CACHE_DIR", str(tmp_path / "cache"))
+    file = labelled(tmp_path / "evidence.jsonl", 3, 3)
+
+    for number in (1, 2):
+        out = ("--ledger", tmp_path / "l.sqlite", "--out", tmp_path / str(number))
+        made = kgcheck("bench", "judge", file, *out, "--verifier", "llm", "--format", "json")
+        assert len(server.requests) == 3 * number
+        assert json.loads(made.out)["tokens"] > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("right", "decides"), [(240, False), (380, True)])
 def test_a_judge_of_060_precision_never_decides_and_one_of_095_does(

@@ -402,7 +402,7 @@ def test_a_model_that_has_no_budget_left_goes_on_later(
     with chat_server(polite) as server:
         with pytest.raises(BudgetExceeded):
             asked_of(server, look, tmp_path, Limits(turns=1))
-        found, requests = asked_of(server, look, tmp_path, Limits(turns=2))
+        found, requests = asked_of(server, look, tmp_path, Limits(turns=3))
 
     assert len(requests) == 2
     assert found.papers

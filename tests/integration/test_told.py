@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck import clock
-from kgcheck.audit.plan import make_plan, sources_of
+from kgcheck.audit.plan import Unit, make_plan, sources_of
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import META_LABEL, Counts
 from kgcheck.graph.unknown import unknown_names
@@ -215,6 +215,8 @@ def test_sources_of_a_plan() -> None:
         return sources_of(make_plan(AuditOptions(types=types), CKG, counts), CKG)
 
     assert asked(CheckType.STRUCTURE) == set()
+    # The papers that edges cite are no source of a snapshot, and no service has them for a team.
+    assert sources_of([Unit(type=CheckType.EVIDENCE, pattern=CKG.relations[0])], CKG) == set()
     assert asked(CheckType.EXISTENCE) == {"hgnc", "uniprot"}
     assert {"hgnc", "uniprot"} <= asked(CheckType.TRIPLE)
     assert "string" not in asked(CheckType.TRIPLE, CheckType.ATTRIBUTE)
