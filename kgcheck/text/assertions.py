@@ -108,7 +108,7 @@ class _Pair:
 
     def assertion(self) -> Assertion:
         alias = not self._unlike and self._b == self._a + 1
-        if alias or self._is_likened() or "respectively" in self._clause or self._is_left_out() or self._is_place():
+        if alias or "respectively" in self._clause or self._is_left_out() or self._is_place():
             return Assertion.APART
         denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
         if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
@@ -138,12 +138,6 @@ class _Pair:
         start = clause.index(",", a) + 1
         verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
         return verb > start and not is_in("pronouns", clause[start])
-
-    def _is_likened(self) -> bool:
-        """Tell if two of a kind are only said to be alike: "A is identical in sequence to B"."""
-        between = self._clause[self._a + 1 : self._b]
-        likened = any(is_in("alike", w) for w in between) and bool({"to", "with", "between"} & set(between))
-        return likened and not (self._unlike or any(self._relates.match(w) for w in between))
 
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""

@@ -59,8 +59,8 @@ def is_licensed(words: Sequence[str], names: Collection[str] = (), *, denied: bo
         first -= 1
         if any(is_in("denies", words[i]) for i in found[first].places):
             return False
-    finding = _finding(words, min(found[first].places, default=0), start)
-    if (words[finding] == "to" and words[finding + 1] != "date") or (not denied and _is_spoken_of(words[finding:])):
+    own = words[min(found[first].places, default=0) :]
+    if (own[0] == "to" and own[1] != "date") or (not denied and _is_spoken_of(own)):
         return False
     read: list[str] = []
     for k, clause in enumerate(found):
@@ -69,16 +69,13 @@ def is_licensed(words: Sequence[str], names: Collection[str] = (), *, denied: bo
             if any(is_in("conditions", w) for w in (clause.opener, *own)):
                 return False
             continue
-        if any(not (words[i] in names or _may_stand(words, i, denied=denied)) for i in clause.places if i >= finding):
+        if any(not (words[i] in names or _may_stand(words, i, denied=denied)) for i in clause.places):
             return False
         if clause.opener in _TIMES or (own and clause.places[0] > end and not denied and _denies(clause, own)):
             return False
-        read += [w for i, w in zip(clause.places, own, strict=True) if i >= finding]
-    open_ones = ("left_open",) if denied else ("left_open", "taken_back")
+        read += own
     text = " ".join(read)
-    return not any(_phrases(name).search(text) for name in open_ones) and not any(
-        is_in("conditions", w) for w in words[:finding]
-    )
+    return not _phrases("left_open").search(text) and (denied or not _phrases("taken_back").search(text))
 
 
 def _is_set_apart(words: Sequence[str], opener: str) -> bool:
@@ -104,15 +101,6 @@ def _denies(clause: Clause, own: Sequence[str]) -> bool:
 
 def _until_stop(words: Sequence[str]) -> Sequence[str]:
     return words[: next((i for i, w in enumerate(words) if w in (";", ".")), len(words))]
-
-
-def _finding(words: Sequence[str], start: int, end: int) -> int:
-    """The place before a name from which a clause tells a finding: "we looked for C, and we found that A binds B"."""
-    for i in range(end - 1, start, -1):
-        reports = words[i - 1] in ("and", "we", "here") and is_in("finds", words[i])
-        if reports or (words[i - 1] == "," and words[i] in ("we", "our", "here")):
-            return i
-    return start
 
 
 def _is_spoken_of(words: Sequence[str]) -> bool:
@@ -143,6 +131,9 @@ def _is_aside(words: Sequence[str], clause: Clause, own: Sequence[str]) -> bool:
         # "in patients who do not smoke"
         return not (is_in("said_before", before) or is_in("sources", before))
     if clause.opener == "and" and (rest[0] in _MODALS or rest[0] in ("that", "suggest", "suggests")):
+        return True
+    if any(w.startswith(("mechanis", "function")) for w in rest[: _SUBJECT + 1]):
+        # "but the mechanism is unclear"
         return True
     if _REFERS & set(rest[:_SUBJECT]):
         return False

@@ -19,10 +19,16 @@ from kgcheck.text.words import word_pattern, words_of_list
 from tests.support import ROOT, examples
 
 RELATES = word_pattern(["bind", "bound", "interact", "associat", "caus", "mutat", "complex", "phosphorylat"])
-SENTENCES = [
-    json.loads(line)
-    for line in (ROOT / "tests" / "support" / "pair_sentences.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+
+def sentences(name: str) -> list[dict[str, str]]:
+    lines = (ROOT / "tests" / "support" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def read_of(rows: list[dict[str, str]]) -> list[tuple[str, str, Stance]]:
+    keys = ("sentence", "e1", "e1_type", "e2", "e2_type", "relation")
+    return [(row["label"], row["kind"], judge(*(row[k] for k in keys))) for row in rows]
 
 
 def asserted(text: str, *, unlike: bool = False, one: str = "STK5", two: str = "ABL9") -> Assertion:
@@ -196,8 +202,7 @@ def test_no_word_that_is_barred_is_licensed() -> None:
 
 def test_sentences_of_all_kinds() -> None:
     # Our own, by which the lists were made: in-sample. Others are measured by benchmarks.pair_sentences.
-    keys = ("sentence", "e1", "e1_type", "e2", "e2_type", "relation")
-    read = [(row["label"], row["kind"], judge(*(row[k] for k in keys))) for row in SENTENCES]
+    read = read_of(sentences("pair_sentences.jsonl"))
     support = [stance for label, _, stance in read if label == "support"]
     denials = [stance for label, _, stance in read if label == "contradict"]
 
@@ -206,6 +211,17 @@ def test_sentences_of_all_kinds() -> None:
     assert Stance.CONTRADICTS not in support
     assert support.count(Stance.SUPPORTS) >= 0.9 * len(support)
     assert denials.count(Stance.CONTRADICTS) >= 0.9 * len(denials)
+
+
+def test_sentences_with_words_that_no_list_has() -> None:
+    # Written before the licences, or to find their holes; four of 333 are still taken for support.
+    read = read_of(sentences("unlicensed_sentences.jsonl"))
+    others = [stance for label, kind, stance in read if label != "support" and kind != "comention"]
+    support = [stance for label, _, stance in read if label == "support"]
+
+    assert len(others) == 333
+    assert others.count(Stance.SUPPORTS) <= 4
+    assert support.count(Stance.SUPPORTS) >= 0.85 * len(support)
 
 
 LISTS = tomllib.loads((resource_dir("corpus") / "verifier" / "scopes.toml").read_text(encoding="utf-8"))
