@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from kgcheck.text.clauses import ONE, TWO, Clause, clauses_of, is_finite
 from kgcheck.text.tokens import is_symbol
-from kgcheck.text.words import either, is_in, pattern_of_list, stemmer, verifier_rules, words_of_list
+from kgcheck.text.words import is_in, pattern_of_list, stemmer, verifier_rules, words_of_list
 
 _BRITISH = re.compile(r"is(e|es|ed|ing|ation|ations)$")
 _EMBEDDING = ("which", "who", "whose", "whom", "where", "that")
@@ -29,10 +29,6 @@ _AFTER_NAMES = _BEFORE_NAMES | frozenset("is are was were at as which that into 
 _AFTER_SAMPLES = ("in", "and", "with", "to", "by", "at")
 _SHORT = 4
 """Letters of a word; unknown ones that have fewer are names, too."""
-
-_NOUNS = ("ion", "ions", "ment", "ance", "ence", "ity", "s")
-_GOVERNED = 7
-"""Words before a verb with "to" among which another must assert it."""
 
 _SUBJECT = 3
 """Words of a clause after both names that show if it speaks of what was said."""
@@ -151,8 +147,6 @@ def _is_aside(words: Sequence[str], clause: Clause, own: Sequence[str]) -> bool:
 def _may_stand(words: Sequence[str], at: int, *, denied: bool) -> bool:
     """Tell if a word, where it stands, is known to leave an assertion one."""
     word, before, following = words[at], words[max(0, at - _NEAR) : at], words[at + 1 : at + 3]
-    if before[-1:] == ["to"] and not _is_governed(words, at):
-        return False
     if is_in("looked_at", word):
         return _is_sample_word(before, following)
     if is_known(word) or is_in("denies", word) or (denied and (word == "could" or is_in("argues", word))):
@@ -175,16 +169,6 @@ def _is_sample_word(before: Sequence[str], following: Sequence[str]) -> bool:
     return before[-1:] in (["the"], ["all"], ["any"]) or not following or following[0] in (*".,;", *_AFTER_SAMPLES)
 
 
-def _is_governed(words: Sequence[str], at: int) -> bool:
-    """Tell if what follows "to" is asserted by a word before it, as in "was shown to bind", or is the end of a way."""
-    if not _relates(words[at]) and (at > min(words.index(ONE), words.index(TWO)) or not words[at].islower()):
-        return True
-    if words[at].endswith(_NOUNS) or is_in("determiners", words[at]) or words[at] == "date":
-        return True
-    governors = words_of_list("licences", "governors")
-    return any(w in governors or is_in("denies", w) for w in words[max(0, at - _GOVERNED) : at - 1])
-
-
 def _relates(word: str) -> bool:
     return bool(pattern_of_list("cues", "relates").match(word))
 
@@ -196,10 +180,8 @@ def is_known(word: str) -> bool:
         return word not in words_of_list("licences", "barred")
     if is_barred(word):
         return False
-    prefix = _prefixes().match(word)
     listed = words_of_list("licences", "words")
-    forms = [word, word[:-2] if word.endswith("ly") else word, word[prefix.end() :] if prefix else word]
-    return has_form_of_term(word) or any(key_of(form) in listed for form in forms)
+    return has_form_of_term(word) or key_of(word) in listed or (word.endswith("ly") and key_of(word[:-2]) in listed)
 
 
 @lru_cache(100_000)
@@ -243,8 +225,3 @@ def _phrases(name: str) -> re.Pattern[str]:
 @cache
 def _terms() -> re.Pattern[str]:
     return re.compile(rf"[a-z]{{3,}}(?:{'|'.join(verifier_rules('licences')['endings'])})$")
-
-
-@cache
-def _prefixes() -> re.Pattern[str]:
-    return re.compile(rf"(?:{either(verifier_rules('licences')['prefixes'])})(?=[a-z]{{4}})")
