@@ -1,9 +1,11 @@
 """Reads single sentences about two named things as a check does: ``python -m benchmarks.pair_sentences FILE.jsonl``.
 
-A line has ``sentence``, ``e1``, ``e1_type``, ``e2``, ``e2_type``, ``relation``, ``kind`` and ``label``: ``support``,
-``contradict`` or ``not_support``. Each sentence is a paper of its own, read by what reads the papers of an edge in
-``check`` and ``audit --literature``. Prints by kind how many are read right, how many are passed over in silence and
-how many WRONG, and the shares that count, each with Wilson's bounds.
+A line has ``sentence`` (or ``text``), ``e1`` and ``e2`` (or ``first`` and ``second``) and ``label``: ``support``,
+``contradict`` or ``not_support``. It may have ``e1_type``, ``e2_type``, ``relation`` and ``kind``. Without types the
+first is a protein, and the second is one if it is written like a symbol, else a disease; without a relation the two are
+associated. Sentences of the kind ``comention`` only name both. Each sentence is a paper of its own, read by what reads
+the papers of an edge in ``check`` and ``audit --literature``. Prints by kind how many are read right, how many are
+passed over in silence and how many WRONG, and the shares that count, each with Wilson's bounds.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from kgcheck.literature.judges import read_sentences
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
+from kgcheck.text.tokens import is_symbol
 
 _LABELS = {
     "protein": "Protein",
@@ -39,6 +42,7 @@ _GO = {"located_in": "Cellular_component", "part_of": "Cellular_component", "has
 _BINDS = ("binds", "binds_to", "interacts_with", "complex_with")
 _WRONG = {"support": Stance.CONTRADICTS, "contradict": Stance.SUPPORTS, "not_support": Stance.SUPPORTS}
 _RIGHT = {"support": Stance.SUPPORTS, "contradict": Stance.CONTRADICTS, "not_support": Stance.SILENT}
+_NAMES = {"text": "sentence", "first": "e1", "second": "e2", "first_type": "e1_type", "second_type": "e2_type"}
 _NAMING = ("comention",)
 """Kinds of sentences that support nothing and neither deny, ask, doubt nor set a condition."""
 
@@ -50,7 +54,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write each line with what was read to this file")
     parser.add_argument("--wrong", action="store_true", help="print what was not read right")
     asked = parser.parse_args()
-    rows = [json.loads(line) for line in asked.file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [_row(line) for line in asked.file.read_text(encoding="utf-8").splitlines() if line.strip()]
     for row in rows:
         found = judge(row["sentence"], row["e1"], row["e1_type"], row["e2"], row["e2_type"], row["relation"])
         row["read"] = found.value
@@ -62,6 +66,13 @@ def main() -> None:
             if row["read"] != _RIGHT[row["label"]].value:
                 places = f"{row['kind']}, {row['label']}, read {row['read']}: {row['e1']} | {row['e2']}"
                 sys.stdout.write(f"{places} | {row['relation']}\n    {row['sentence']}\n")
+
+
+def _row(line: str) -> dict[str, str]:
+    """A line with the names and defaults of what it leaves out."""
+    row = {_NAMES.get(name, name): value for name, value in json.loads(line).items()}
+    second = "protein" if is_symbol(row["e2"]) else "disease"
+    return {"e1_type": "protein", "e2_type": second, "relation": "associated_with", "kind": row["label"], **row}
 
 
 def judge(sentence: str, head: str, head_type: str, tail: str, tail_type: str, relation: str) -> Stance:

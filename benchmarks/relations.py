@@ -26,8 +26,7 @@ from kgcheck import clock
 from kgcheck.checks.calibration import Calibration, Cell, bounds_of
 from kgcheck.literature.judges import SHIPPED, pairs_digest
 from kgcheck.literature.pairs import (
-    SURE_OF_LIKE,
-    SURE_OF_UNLIKE,
+    SURE,
     PairWeights,
     directed,
     pair_features,
@@ -57,7 +56,7 @@ NOT_LEARNT = ("GAD",)
 """Its labels call denials related."""
 
 THRESHOLDS = np.linspace(0.05, 0.9, 69)
-SURE = 0.6
+HIGH = 0.6
 COUNTS = (0.5, 0.55, 0.6)
 """From where a pair counts, in the tables with Wilson's lower bound."""
 
@@ -101,10 +100,10 @@ def main() -> None:
     for k in range(5):
         weights = fit(found, np.flatnonzero(fold != k))
         crossed[fold == k] = chances(found, np.flatnonzero(fold == k), weights)
-    sys.stdout.write(_HEAD.format(what="sentences", sure=SURE))
+    sys.stdout.write(_HEAD.format(what="sentences", sure=HIGH))
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _sentences(found, p, how)
-    sys.stdout.write(_HEAD.format(what="abstracts", sure=SURE))
+    sys.stdout.write(_HEAD.format(what="abstracts", sure=HIGH))
     for how, p in (("corpus left out", left_out), ("five folds by document", crossed)):
         _abstracts(found, p, how)
     _sure(found, left_out)
@@ -203,7 +202,7 @@ def calibration(found: Found, p: Array) -> Calibration:
     """
     cells: dict[str, list[bool]] = defaultdict(list)
     rows = [i for i, pair in enumerate(found.pairs) if pair.corpus != "BioRelEx"]
-    count = [i for i in rows if p[i] >= (SURE_OF_UNLIKE if _unlike(found.pairs[i]) else SURE_OF_LIKE)]
+    count = [i for i in rows if p[i] >= SURE]
     for i in count:
         cells[_kind_of(found.pairs[i])].append(found.pairs[i].label == 1)
     corpora = sorted({found.pairs[i].corpus for i in rows})
@@ -284,7 +283,7 @@ def _abstracts(found: Found, p: Array, how: str) -> None:
 
 def _row(how: str, name: str, true: Array, verb: Array, p: Array, threshold: float, met: Array | None = None) -> None:
     both = _both(true) if met is None else _f1(true, met)
-    read, sure = _f1(true, p >= threshold), _f1(true, p >= SURE)
+    read, sure = _f1(true, p >= threshold), _f1(true, p >= HIGH)
     met = np.ones(len(true), bool) if met is None else met
     cells = (
         str(len(true)),

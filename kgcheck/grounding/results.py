@@ -19,7 +19,8 @@ from kgcheck.grounding.manuscript import Manuscript, Sentence
 from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import Span
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import empty_words
+from kgcheck.text.words import stemmer
 
 MOST_RESULTS = 10_000
 

@@ -25,7 +25,7 @@ from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.literature.documents import sentences
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import empty_words
 from kgcheck.literature.works import ids_of_reference
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.llm.client import ChatClient
@@ -35,6 +35,7 @@ from kgcheck.options import TextOptions
 from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.resources import resource_dir
+from kgcheck.text.words import stemmer
 
 PENALISED = ("grounding", "soundness")
 """Dimensions from which the penalty is taken by itself, besides the whole."""

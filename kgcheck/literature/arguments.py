@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kgcheck.literature.polarity import CUES, cue_of, empty_words, stemmer
-from kgcheck.text.words import GREEK, either, verifier_rules, words_of_list
+from kgcheck.literature.polarity import CUES, cue_of, empty_words
+from kgcheck.text.words import GREEK, either, stemmer, verifier_rules, words_of_list
 
 _LETTERS = {name: name[0] for name in GREEK.values()}
 _SHORT = {"interleukin": "il", "interleukins": "il", "ils": "il"}

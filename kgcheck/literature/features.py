@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
-from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words, stemmer
+from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words
 from kgcheck.text.tokens import BREAKS, compounds
-from kgcheck.text.words import pattern_of_list
+from kgcheck.text.words import pattern_of_list, stemmer
 
 NAMED = ("name", "label", "number", "population", "noun", "human")
 """Kinds of things that a claim names, and that the passages which fit best may not name."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.errors import IndexFault
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import empty_words
+from kgcheck.text.words import stemmer
 
 K1, B, METHOD = 0.9, 0.4, "lucene"
 """Robertson's parameters as Anserini sets them for short texts; bm25s' `lucene` variant of the formula."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from kgcheck.literature.documents import Document, Span, sentences
 from kgcheck.literature.names import naming
-from kgcheck.literature.polarity import CUES, stemmer
+from kgcheck.literature.polarity import CUES
 from kgcheck.literature.roles import Act, acts
 from kgcheck.literature.trained_verifier import read_weights
 from kgcheck.literature.verify import Opinion, Probabilities, quote_at
@@ -26,7 +26,7 @@ from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, PairReading, read_pair
 from kgcheck.text.clauses import ONE, TWO
 from kgcheck.text.tokens import is_symbol, tokenize
-from kgcheck.text.words import is_in, pattern_of_list, verifier_rules, word_pattern
+from kgcheck.text.words import is_in, pattern_of_list, stemmer, verifier_rules, word_pattern
 
 WEIGHTS = "verifier/pairs.json"
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
@@ -225,8 +225,8 @@ def load_pair_weights() -> PairWeights:
 DENIED = 0.8
 """Probability of an outright denial: the share of those read in BioRelEx that are denials (the model card)."""
 
-SURE_OF_UNLIKE, SURE_OF_LIKE = 0.5, 0.55
-"""Least probabilities for two of different kinds and two of one: benchmarks/README.md has why."""
+SURE = 0.5
+"""Least probability of a sentence that counts: benchmarks/README.md has why."""
 
 _MOST = 12
 """Places in a sentence where the two are named that are looked at."""
@@ -320,7 +320,6 @@ class PairVerifier:
     def __init__(self, claim: EdgeClaim, *, unlike: bool) -> None:
         self._claim = claim
         self._unlike = unlike
-        self._sure = SURE_OF_UNLIKE if unlike else SURE_OF_LIKE
         self._weights = load_pair_weights()
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
@@ -331,7 +330,7 @@ class PairVerifier:
         readings = [r for span in document.spans if (r := self._reading(document.abstract, span, around))]
         readings.sort(key=lambda r: -r.chance)
         denials = [r for r in readings if r.assertion is Assertion.DENIED]
-        speaks = [r for r in readings if r.assertion is Assertion.STATED and r.chance >= self._sure]
+        speaks = [r for r in readings if r.assertion is Assertion.STATED and r.chance >= SURE]
         best = max((r.chance for r in readings if r.assertion is Assertion.STATED), default=0.0)
         chances = Probabilities(supports=best, contradicts=0.0, silent=1 - best)
         stance = Stance.SUPPORTS if speaks else Stance.SILENT

@@ -5,14 +5,14 @@ term, and the words of more and less; what is left when both sides are compared 
 """
 
 from collections.abc import Set
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgcheck.text.tokens import BREAKS, compounds
-from kgcheck.text.words import pattern_of_list, words_of_list
+from kgcheck.text.words import pattern_of_list, stemmer, words_of_list
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
@@ -160,14 +160,6 @@ def significance(text: str) -> bool | None:
 def empty_words() -> frozenset[str]:
     """Words that name nothing."""
     return words_of_list("cues", "empty")
-
-
-@cache
-def stemmer() -> Any:
-    """Load the stemmer of English words."""
-    import Stemmer
-
-    return Stemmer.Stemmer("english")
 
 
 def _parts(word: str) -> list[str]:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from kgcheck.text.clauses import ONE, TWO, clause_of_pair, clauses_of, is_finite
-from kgcheck.text.tokens import is_symbol, tokenize
+from kgcheck.text.clauses import ONE, TWO, clause_of_pair, is_finite
+from kgcheck.text.licences import is_licensed
+from kgcheck.text.tokens import tokenize
 from kgcheck.text.words import is_in
 
 _LIST = frozenset((",", "and", "or", "/", "-", "nor", "both", "either", "(", ")", "as", "well", "the"))
@@ -19,27 +20,7 @@ _OBJECT = 9
 _LONGEST = 1_000
 """Most words of a sentence that is read; of a longer one nothing is told, and time would grow with its square."""
 
-_OPENS = 3
-"""Words after "not" that tell what is not known yet."""
-
-_EVENTS = (
-    ["the", "event", "that"],
-    ["the", "case", "that"],
-    ["on", "condition", "that"],
-    ["as", "long", "as"],
-    ["so", "long", "as"],
-)
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
-_PHRASES = frozenset(
-    (
-        *(("far", "from"), ("anything", "but"), ("too", "early"), ("too", "soon"), ("at", "best")),
-        *(("false", "positive"), ("false", "positives"), ("negative", "results"), ("negative", "findings")),
-        *(("null", "result"), ("null", "results"), ("null", "findings")),
-    )
-)
-"""Phrases that leave open, or deny, the statement of their sentence."""
-
-_MODALS = frozenset(("may", "might", "would"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
 _COMPLEMENTS = (["in"], ["from"], ["of"], ["by"], ["for"])
@@ -78,11 +59,20 @@ def read_pair(
     if ONE not in words or TWO not in words or len(words) > _LONGEST:
         return PairReading(Assertion.APART, ())
     clause = clause_of_pair(words)
-    if _is_open(words, clause):
-        return PairReading(Assertion.OPEN, tuple(clause))
     if not clause:
         return PairReading(Assertion.APART, ())
-    return PairReading(_Pair(clause, relates, unlike=unlike).assertion(), tuple(clause))
+    assertion = _Pair(clause, relates, unlike=unlike).assertion()
+    if assertion is not Assertion.APART:
+        denied = assertion is Assertion.DENIED
+        assertion = assertion if is_licensed(words, _proper_names(sentence), denied=denied) else Assertion.OPEN
+    return PairReading(assertion, tuple(clause))
+
+
+def _proper_names(sentence: str) -> frozenset[str]:
+    """Words that are written with a capital within a sentence; none where most are, as in a title."""
+    tokens = [token for token in tokenize(sentence) if token.word.isalpha()]
+    names = [token.word for token in tokens[1:] if sentence[token.start].isupper()]
+    return frozenset(names) if len(names) * 3 < len(tokens) else frozenset()
 
 
 def pair_words(sentence: str, one: tuple[int, int], two: tuple[int, int]) -> list[str]:
@@ -105,168 +95,6 @@ def pair_words(sentence: str, one: tuple[int, int], two: tuple[int, int]) -> lis
     return found
 
 
-def _is_open(words: Sequence[str], clause: Sequence[str]) -> bool:
-    """Tell if a sentence sets a condition, asks, doubts or takes back what a clause of it says."""
-    part = _part(words)
-    if "?" in part:
-        return True
-    heading = words[: words.index(":")] if ":" in words[1:4] else []
-    if any(is_in("takes_back", w) for w in (*map(str.lower, heading), *part)):
-        return True
-    if part and (is_in("inverts", part[0]) or _is_set_apart(part)):
-        return True
-    end = max(part.index(ONE), part.index(TWO)) if ONE in part and TWO in part else len(part)
-    for i, word in enumerate(part):
-        if (is_in("conditions", word) and not _means_whether(part, i)) or part[i : i + 3] in _EVENTS:
-            return True
-        if tuple(part[i : i + 2]) in _PHRASES or _is_prevented(part, i):
-            return True
-        reported = is_in("sources", word) and i < end and "we" not in part[max(0, i - 3) : i]
-        if reported and part[i + 1 : i + 2] in (["that"], ["which"]) and any(is_in("denies", w) for w in part[end:]):
-            return True
-        if i < end and is_in("denies", word) and any(is_in("repeats", w) for w in part[i + 1 : i + 1 + _OPENS]):
-            return True
-    if clause[:1] in (["that"], ["whether"], ["if"]):
-        before = words[: min(words.index(ONE), words.index(TWO))]
-        if any(is_in(name, w) for w in before for name in ("doubts", "believes", "denies", "asks_itself")):
-            return True
-    last = max(words.index(ONE), words.index(TWO))
-    return _is_doubted_after(words, last) or (bool(clause) and _clause_is_open(clause))
-
-
-def _is_set_apart(words: Sequence[str]) -> bool:
-    """Tell if one name is what the other is not like: "Unlike A, B binds C"."""
-    end = words.index(",") if words[0] == "unlike" and "," in words else 0
-    return (ONE in words[:end]) != (TWO in words[:end])
-
-
-def _is_prevented(words: Sequence[str], at: int) -> bool:
-    """Tell if something is kept from what is said of it: "prevents A from binding B", "lost the ability to bind"."""
-    if words[at].startswith("prevent"):
-        following = words[at + 1 : at + 8]
-        return "from" in following and any(mark in following[: following.index("from")] for mark in (ONE, TWO))
-    return words[at] in ("lost", "loses", "losing") and bool({"ability", "capacity"} & set(words[at + 1 : at + 4]))
-
-
-def _is_doubted_after(words: Sequence[str], end: int) -> bool:
-    """Tell if a clause after both names doubts what was said: "but the results remain inconclusive"."""
-    for clause in clauses_of(words):
-        own = [words[i] for i in clause.places if words[i] != ","]
-        if not own or clause.places[0] <= end:
-            continue
-        verb = next((i for i in range(len(own)) if is_finite(own, i)), 0)
-        denied = next((i for i, w in enumerate(own) if is_in("denies", w)), len(own))
-        if denied < len(own) and _differs(own, verb):
-            return True
-        if verb and not _refers_back(own, verb):
-            continue
-        following = own[denied + 1 : denied + 5]
-        asks = {"whether", "if", "how", "why"} & set(own)
-        if any(is_in("repeats", w) or (verb and not asks and is_in("leaves_open", w)) for w in following):
-            return True
-        if verb and not asks and any(is_in("doubts", w) and w not in _MODALS for w in own[verb:]):
-            return True
-    return False
-
-
-def _differs(clause: Sequence[str], verb: int) -> bool:
-    """Tell if a clause that denies says so of what was said: "others did not", "they did not reach significance"."""
-    if any(is_symbol(w) for w in clause):
-        return False
-    if verb == 1 and clause[0] in ("it", "they", "this"):
-        return any(is_in("holds", w) for w in clause)
-    return any(is_in("studies", w) for w in clause[:verb])
-
-
-def _refers_back(clause: Sequence[str], verb: int) -> bool:
-    """Tell if the subject of a clause is what was said before it: "this", "the results", "this finding"."""
-    subject = [w for w in clause[:verb] if w not in ("the", "our", "all", "such", "a")]
-    if subject[:1] in (["this"], ["it"], ["that"], ["these"], ["those"]):
-        return verb == 1 or any(is_in("said_before", w) for w in subject[1:2])
-    return "of" not in subject and any(is_in("said_before", w) for w in subject[:2])
-
-
-def _means_whether(words: Sequence[str], at: int) -> bool:
-    """Tell if "if" stands for "whether": "we tested if"."""
-    before = words[max(0, at - 3) : at]
-    return words[at] == "if" and any(is_in("asks", w) or w in ("know", "known", "unclear", "unknown") for w in before)
-
-
-def _part(words: Sequence[str]) -> list[str]:
-    """The words between two stops that have both names, or all."""
-    start = 0
-    for i, word in enumerate([*words, ";"]):
-        if word in (";", "."):
-            piece = list(words[start:i])
-            if ONE in piece and TWO in piece:
-                return piece
-            start = i + 1
-    return list(words)
-
-
-def _clause_is_open(clause: Sequence[str]) -> bool:
-    a, b = sorted((clause.index(ONE), clause.index(TWO)))
-    if {"evidence", "proof"} & set(clause[:a]) and any(is_in("denies", w) for w in clause[b:]):
-        return True
-    found = max((i for i in range(a) if is_in("finds", clause[i])), default=-1)
-    for i, word in enumerate(clause):
-        following = clause[i + 1 : i + 4]
-        if is_in("doubts", word):
-            way = {"by", "through", "via"} & {*clause[i - 2 : i], *following[:1]} or following[:1] in (
-                ["because"],
-                ["due"],
-            )
-            if i > b and way:
-                continue
-            if word.startswith("appear") and following[:1] in (["in"], ["on"], ["at"]):
-                continue
-            denied = is_in("undoubts", word) and any(is_in("denies", w) for w in clause[max(0, i - 2) : i])
-            if not denied and not (word.startswith("remain") and any(is_in("remains", w) for w in following)):
-                return True
-        elif is_in("expects", word) and following[:1] == ["to"] and clause[i - 1] not in ("more", "less", "most"):
-            return True
-        elif is_in("believes", word) and found < i < b and not (word in ("contrary", "unlike") and "," in clause[i:a]):
-            return True
-        elif word == "yet" and following[:1] == ["to"]:
-            return True
-        elif word == "could" and not any(is_in("denies", w) for w in clause):
-            if not any(is_in("finds", w) for w in following[1:2]):
-                return True
-        elif is_in("denies", word) and any(is_in("leaves_open", w) for w in clause[i + 1 : i + 1 + _OPENS]):
-            if not any(w in ("significant", "significantly") for w in following):
-                return True
-        elif _is_question(clause, i) and found < i and _asks(clause, i, a, b):
-            return True
-    return False
-
-
-def _is_question(clause: Sequence[str], at: int) -> bool:
-    before, word = clause[at - 1] if at else "", clause[at]
-    if (before != "to" or at > 1) and word.startswith("determin") and clause[at + 1 : at + 2] == ["that"]:
-        return False
-    if word.endswith("ed") and before.endswith("ly") and clause[at - 2 : at - 1] in (["the"], ["this"], ["these"]):
-        # "the recently investigated role"
-        return False
-    if before == "to" and is_in("asks_to", word):
-        return at < 2 or not is_in("denies", clause[at - 2])
-    return is_in("asks", word) or (before in ("to", "we") and is_in("asks_we", word))
-
-
-def _asks(clause: Sequence[str], at: int, a: int, b: int) -> bool:
-    """Tell if a word of a clause asks for what is said of two places in it."""
-    if at > b:
-        # "the role of A in B was examined"
-        passive = clause[at].endswith("ed") and bool(_BE & set(clause[max(0, at - 2) : at]))
-        return passive and not any(is_finite(clause, i) for i in range(a + 1, b))
-    if at > a:
-        # "A mutations were sought in B"
-        looked = clause[at - 1] in _BE and clause[at + 1] != "to" and not any(is_in("finds", w) for w in clause[at:])
-        return looked or (is_in("asks_itself", clause[at]) and clause[at] not in ("how", "why"))
-    if is_in("asks_itself", clause[at]):
-        return True
-    return clause[at + 1] in ("that", "if") or any(is_in("asks_of", w) for w in clause[at + 1 : b])
-
-
 class _Pair:
     """Two names in a clause, the words of relation and the denials that reach them."""
 
@@ -280,7 +108,7 @@ class _Pair:
 
     def assertion(self) -> Assertion:
         alias = not self._unlike and self._b == self._a + 1
-        if alias or self._is_likened() or "respectively" in self._clause or self._is_left_out() or self._is_place():
+        if alias or "respectively" in self._clause or self._is_left_out() or self._is_place():
             return Assertion.APART
         denials = [i for i, word in enumerate(self._clause) if is_in("denies", word) and self._is_denial(i)]
         if denials[:1] == [0] and self._clause[0] in _SUBJECTLESS:
@@ -290,22 +118,9 @@ class _Pair:
         if not reach:
             stated = self._linked(self._relates.match) and not self._only_named()
             return Assertion.STATED if stated else Assertion.APART
-        if len(reach) == 1 and is_in("denies_verbs", self._clause[reach[0]]) and self._is_presupposed(reach[0]):
-            return Assertion.STATED
         if len(reach) > 1:
             return Assertion.STATED if self._turns_back(reach) else Assertion.APART
         return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
-
-    def _is_presupposed(self, at: int) -> bool:
-        """Tell if a denial is of something done to a relation: "C did not affect the binding of A to B"."""
-        clause, a, b = self._clause, self._a, self._b
-        verb = next((i for i in range(at, b) if is_in("disturbs", clause[i])), b)
-        nouns = [i for i in range(max(verb + 1, a - 3), min(b + 3, len(clause))) if is_in("mutual", clause[i])]
-        seen = any(is_in("finds", w) or is_in("observed", w) for w in clause[at + 1 : verb])
-        other = any(is_in("qualifies", w) or w in ("that", "by", "lack", "failure") for w in clause[verb + 1 : a])
-        if seen or other or "in" in clause[a:b] or any(is_finite(clause, i) for i in range(max(a, verb) + 1, b)):
-            return False
-        return any((verb < a and at < a) or clause[i - 1] in ("its", "their") for i in nouns)
 
     def _only_named(self) -> bool:
         """Tell if a relation is spoken of and not stated: "little is known of the role of A in B"."""
@@ -324,17 +139,11 @@ class _Pair:
         verb = next((i for i in range(start, b) if is_finite(clause, i)), start)
         return verb > start and not is_in("pronouns", clause[start])
 
-    def _is_likened(self) -> bool:
-        """Tell if two of a kind are only said to be alike: "A is identical in sequence to B"."""
-        between = self._clause[self._a + 1 : self._b]
-        likened = any(is_in("alike", w) for w in between) and bool({"to", "with", "between"} & set(between))
-        return likened and not (self._unlike or any(self._relates.match(w) for w in between))
-
     def _is_left_out(self) -> bool:
         """Tell if the second name is told to be away: "in people without B"."""
         clause = self._clause
         near = range(max(self._a, self._b - 4), self._b)
-        away = [i for i in near if is_in("takes_away", clause[i]) and clause[i - 1] not in _BE]
+        away = [i for i in near if is_in("takes_away", clause[i]) and clause[i - 1] not in (*_BE, "by", "to", "from")]
         excluded = ("including", "excluding", "counting")
         return bool(away) or any(
             self._clause[i] in excluded and is_in("denies", self._clause[i - 1])

@@ -11,6 +11,8 @@ ONE, TWO = "Xone1", "Xtwo2"
 _STOPS = frozenset((";", ":", "\u2014", ".", "?"))
 _PREPOSITIONS = frozenset("by with in to from for on at of between".split())
 _STANDS_FOR = frozenset(("it", "they", "its", "their"))
+_OBJECTS = frozenset(("the", "a", "an", "its", "their", "both", ONE, TWO))
+_NO_VERBS = frozenset("as thus plus versus across towards besides whereas unless cells mutants proteins".split())
 _SUBJECT = 10
 """Words that a subject may have before its verb."""
 
@@ -37,16 +39,17 @@ def clauses_of(words: Sequence[str]) -> list[Clause]:
     has_verb = False
     for i, word in enumerate(words):
         opener = _opener(words, i, has_verb=has_verb, after_contrast=is_in("contrasts", found[current][1]))
+        own = [words[k] for k in found[current][0][:1]]
         if goes_back >= 0 and word == "," and _may_be_verb(words, i + 1):
             # What was put in ends, and the sentence goes on: "A, which is long, binds B".
             current, goes_back, has_verb = goes_back, -1, False
+        elif goes_back >= 0 and own == ["not"] and is_finite(words, i):
+            # "A but not C binds B"
+            found[goes_back][0].append(i)
+            current, goes_back = goes_back, -1
         elif opener:
-            if (
-                opener in ("relative", "contrast")
-                and i
-                and words[i - 1] == ","
-                and (opener == "relative" or not has_verb)
-            ):
+            put_in = i > 0 and (words[i - 1] == "," or (word, *words[i + 1 : i + 2]) == ("but", "not"))
+            if put_in and (opener == "relative" or (opener == "contrast" and not has_verb)):
                 goes_back = current
             found.append(([], word))
             current, has_verb = len(found) - 1, False
@@ -128,6 +131,9 @@ def is_finite(words: Sequence[str], at: int) -> bool:
     word, before = words[at], words[at - 1] if at else ""
     following = words[at + 1] if at + 1 < len(words) else ""
     if is_in("auxiliaries", word):
+        return True
+    if word.endswith("s") and word not in _NO_VERBS and before in (ONE, TWO) and following in _OBJECTS:
+        # "A silences B"
         return True
     if not is_in("verbs", word) or word.endswith(
         ("ing", "ion", "ions", "ment", "ance", "or", "ors", "ive", "ity", "er")
@@ -236,6 +242,9 @@ def _parts(clause: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words before the first finite verb of a clause, and the rest."""
     reported = clause.index("that") + 1 if "that" in clause[:_SUBJECT] else 0
     at = next((i for i in range(reported, len(clause)) if is_finite(clause, i)), len(clause))
+    if clause[:1] and clause[0].endswith("ed") and is_finite(["it", *clause], 1):
+        # "and displayed": the subject is left out.
+        at = 0
     return list(clause[:at]), list(clause[at:])
 
 

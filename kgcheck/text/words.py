@@ -60,3 +60,11 @@ def pattern_of_list(rules: str, name: str) -> re.Pattern[str]:
 def is_in(name: str, word: str) -> bool:
     """Tell if a word is in a list of ``scopes.toml``."""
     return bool(pattern_of_list("scopes", name).match(word))
+
+
+@cache
+def stemmer() -> Any:
+    """Load the stemmer of English words."""
+    import Stemmer
+
+    return Stemmer.Stemmer("english")

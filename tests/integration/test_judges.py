@@ -383,7 +383,7 @@ def test_the_trained_judge_decides_of_diseases_and_informs_of_interactions(index
     said = kgcheck("audit", "--type", "triple", "--id", "P04035", *places, "--ledger", tmp_path / "l.sqlite")
     assert "string web-dsx" in said.out
     assert "papers were asked about 7 edges and speak of 1; of 1 they only inform" in said.err
-    found, papers, _ = checked(tmp_path, index, UNSUPPORTED, "--trust", "0.75", "--verifier", "trained")
+    found, papers, _ = checked(tmp_path, index, UNSUPPORTED, "--trust", "0.7", "--verifier", "trained")
     assert (found["outcome"], weights(papers)) == ("supported", {"decides"})
 
 
@@ -393,7 +393,7 @@ def test_the_trained_judge_decides_of_diseases_and_informs_of_interactions(index
 def test_http_takes_judges_and_a_trust(index: Path, tmp_path: Path) -> None:
     with served(tmp_path, literature=str(index)) as client:
         ends = {}
-        for more in ({}, {"verifiers": ["trained"], "trust": 0.75}):
+        for more in ({}, {"verifiers": ["trained"], "trust": 0.7}):
             answer = client.post("/v1/check", json={"what": UNSUPPORTED, **more})
             assert answer.status_code == 200, answer.text
             ends[len(more)] = answer.json()["outcome"]
@@ -409,7 +409,7 @@ def test_mcp_takes_judges_and_a_trust(index: Path, tmp_path: Path) -> None:
 
         async def work(client: Client) -> list[dict[str, Any]]:
             plain = {"what": UNSUPPORTED}
-            trusting = plain | {"verifiers": ["trained"], "trust": 0.75}
+            trusting = plain | {"verifiers": ["trained"], "trust": 0.7}
             return [given(await client.call_tool("check", one)) for one in (plain, trusting)]
 
         first, second = talk(server, work)

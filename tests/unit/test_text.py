@@ -13,15 +13,22 @@ from kgcheck.model import Stance
 from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, read_pair
 from kgcheck.text.clauses import clauses_of
+from kgcheck.text.licences import is_known
 from kgcheck.text.tokens import tokenize
-from kgcheck.text.words import word_pattern
+from kgcheck.text.words import word_pattern, words_of_list
 from tests.support import ROOT, examples
 
 RELATES = word_pattern(["bind", "bound", "interact", "associat", "caus", "mutat", "complex", "phosphorylat"])
-SENTENCES = [
-    json.loads(line)
-    for line in (ROOT / "tests" / "support" / "pair_sentences.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+
+def sentences(name: str) -> list[dict[str, str]]:
+    lines = (ROOT / "tests" / "support" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def read_of(rows: list[dict[str, str]]) -> list[tuple[str, str, Stance]]:
+    keys = ("sentence", "e1", "e1_type", "e2", "e2_type", "relation")
+    return [(row["label"], row["kind"], judge(*(row[k] for k in keys))) for row in rows]
 
 
 def asserted(text: str, *, unlike: bool = False, one: str = "STK5", two: str = "ABL9") -> Assertion:
@@ -96,7 +103,6 @@ def test_what_is_denied(text: str) -> None:
         "Were STK5 to bind ABL9, cells would die.",
         "Does STK5 bind ABL9?",
         "We asked whether STK5 binds ABL9.",
-        "To study the binding of STK5 to ABL9, we made cells.",
         "STK5 may bind ABL9.",
         "That STK5 binds ABL9 remains controversial.",
         "STK5 was reported to bind ABL9, but the results could not be replicated.",
@@ -122,6 +128,7 @@ def test_what_is_left_open(text: str) -> None:
         "Mutant STK5 does not bind ABL9.",
         "STK5 did not alter the binding of GRB7 to ABL9.",
         "In cells with STK5, GRB7 lowered the binding of ABL9.",
+        "To study the binding of STK5 to ABL9, we made cells.",
         "ABL9 is phosphorylated in several cells in an STK5-independent manner.",
     ],
 )
@@ -134,10 +141,68 @@ def test_an_association_that_is_no_common_cause_is_not_denied() -> None:
     assert asserted("STK5 mutations are not a common cause of ABL9.", unlike=True) is Assertion.APART
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rumour has it that STK5 binds ABL9.",
+        "STK5 is touted as a partner that binds ABL9.",
+        "STK5 refuses to bind ABL9.",
+        "An interaction of STK5 with ABL9 is conjectural.",
+        "The model presupposes that STK5 binds ABL9.",
+        "STK5 bound ABL9 at first, but the second gel told a different story.",
+        "STK5 was linked to the binding of ABL9; the signal evaporated in larger samples.",
+        "STK5 bound ABL9 in yeast, a finding that did not carry over to neurons.",
+        "Although STK5 was reported to bind ABL9, we saw no binding.",
+        "Evidence that STK5 binds ABL9 is lacking.",
+        "An assay for the interaction of STK5 with ABL9 was developed.",
+        "STK5 binds ABL9 no better than albumin does.",
+        "STK5 mutations are as common in ABL9 as in controls.",
+        "STK5 variants were genotyped in patients with ABL9 mutations.",
+        "We designed mutants to probe the interaction of STK5 with ABL9.",
+    ],
+)
+def test_what_no_licence_covers_is_not_stated(text: str) -> None:
+    assert asserted(text) is not Assertion.STATED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "STK5 was shown to bind ABL9.",
+        "No one doubts that STK5 binds ABL9.",
+        "STK5 binds ABL9 by an unknown mechanism.",
+        "STK5 binds ABL9, but how it does so is unclear.",
+        "STK5 binds ABL9 and may also bind GRB7.",
+        "STK5 bound ABL9 in all samples tested.",
+        "We searched for partners, and we found that STK5 binds ABL9.",
+        "STK5 but not GRB7 bound ABL9.",
+        "STK5 silences the ABL9 gene and binds it.",
+        "Cardiomyopathy of Fabry patients results from binding of STK5 to ABL9.",
+    ],
+)
+def test_what_a_licence_covers_is_stated(text: str) -> None:
+    assert asserted(text) is Assertion.STATED
+
+
+@settings(max_examples=examples(300))
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=9), st.integers(1, 5))
+def test_an_unknown_word_silences_a_statement(word: str, at: int) -> None:
+    words = "We show that STK5 directly binds ABL9".split()
+    text = " ".join([*words[:at], word, *words[at:]])
+
+    assert is_known(word) or asserted(text) is not Assertion.STATED
+
+
+def test_no_word_that_is_barred_is_licensed() -> None:
+    barred = words_of_list("licences", "barred") | words_of_list("licences", "never")
+
+    assert len(barred) > 400
+    assert [word for word in barred if is_known(word)] == []
+
+
 def test_sentences_of_all_kinds() -> None:
     # Our own, by which the lists were made: in-sample. Others are measured by benchmarks.pair_sentences.
-    keys = ("sentence", "e1", "e1_type", "e2", "e2_type", "relation")
-    read = [(row["label"], row["kind"], judge(*(row[k] for k in keys))) for row in SENTENCES]
+    read = read_of(sentences("pair_sentences.jsonl"))
     support = [stance for label, _, stance in read if label == "support"]
     denials = [stance for label, _, stance in read if label == "contradict"]
 
@@ -146,6 +211,17 @@ def test_sentences_of_all_kinds() -> None:
     assert Stance.CONTRADICTS not in support
     assert support.count(Stance.SUPPORTS) >= 0.9 * len(support)
     assert denials.count(Stance.CONTRADICTS) >= 0.9 * len(denials)
+
+
+def test_sentences_with_words_that_no_list_has() -> None:
+    # Written before the licences, or to find their holes; four of 333 are still taken for support.
+    read = read_of(sentences("unlicensed_sentences.jsonl"))
+    others = [stance for label, kind, stance in read if label != "support" and kind != "comention"]
+    support = [stance for label, _, stance in read if label == "support"]
+
+    assert len(others) == 333
+    assert others.count(Stance.SUPPORTS) <= 4
+    assert support.count(Stance.SUPPORTS) >= 0.85 * len(support)
 
 
 LISTS = tomllib.loads((resource_dir("corpus") / "verifier" / "scopes.toml").read_text(encoding="utf-8"))

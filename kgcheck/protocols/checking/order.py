@@ -14,10 +14,11 @@ from typing import NamedTuple
 from pydantic import Field
 
 from kgcheck.literature.lexical import item_words
-from kgcheck.literature.polarity import empty_words, stemmer
+from kgcheck.literature.polarity import empty_words
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyRemarked, remarked
 from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.protocols.rules import ProtocolRules
+from kgcheck.text.words import stemmer
 
 MOST_CIRCLES = 50
 """Steps that wait for later ones of which circles are looked for; all of them are remarked as out of order anyway."""

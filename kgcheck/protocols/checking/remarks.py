@@ -15,14 +15,13 @@ from pydantic import Field
 
 from kgcheck.grounding.quantities import kind_words, quantities
 from kgcheck.literature.lexical import item_words
-from kgcheck.literature.polarity import stemmer
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.by_rules import quoted_text
 from kgcheck.protocols.design.material import DesignRules, holds_words
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.rules import ProtocolRules
-from kgcheck.text.words import either
+from kgcheck.text.words import either, stemmer
 
 
 class StudyState(StrEnum):
