@@ -371,7 +371,7 @@ def _predicate_not_in_biolink(graph: Tables) -> Damage:
 @_tables
 def _predicate_deprecated(graph: Tables) -> Damage:
     _only(graph, "kgx")
-    names = sorted(one.name for one in model().slots.values() if one.deprecated and model().is_predicate(one))
+    names = sorted(one.name for one in model().slots.values() if one.deprecated and one.is_predicate)
     held = {edge.relation for edge in graph.edges}
     name = graph.draw.choice([PREFIX + name for name in names if PREFIX + name not in held])
     return _relation(graph, lambda _: name)
@@ -422,8 +422,10 @@ def _domain_or_range_violated(graph: Tables) -> Damage:
     edge = graph.edge(is_wrong)
     cells = [*edge.row.cells]
     cells[edge.head_at], cells[edge.tail_at] = edge.tail, edge.head
-    kinds = [graph.kinds[one] for one in (edge.tail, edge.head)]
-    marks: list[Marks] = [(edge.tail, edge.relation, edge.head), (kinds[0], edge.relation, kinds[1])]
+    # A type of edges has one of the categories of a node.
+    heads, tails = (graph.kinds[one].split("|") for one in (edge.tail, edge.head))
+    marks: list[Marks] = [(edge.tail, edge.relation, edge.head)]
+    marks += [(head, edge.relation, tail) for head in heads for tail in tails]
     return Damage(marks, graph.add(edge.sheet, cells), [], _singles(edge.head, edge.tail))
 
 
@@ -699,7 +701,7 @@ def audited(path: Path, work: Path) -> Said:
     findings: dict[tuple[str | None, ...], tuple[str, bool, str]] = {}
     refused = ""
     try:
-        with Workspace(store=path, ledger=work / "ledger.sqlite", settings=Settings(home=work)) as workspace:
+        with Workspace(store=f"files:{path}", ledger=work / "ledger.sqlite", settings=Settings(home=work)) as workspace:
             notes += workspace.recognised()
             graph = cast(FileStore, workspace.graph)
             rejected = graph.files.tables.db.execute("FROM quarantine").fetchall()

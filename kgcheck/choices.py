@@ -20,8 +20,8 @@ FILES = "files:"
 DRAFT = "draft"
 """Name of the profile of a schema that was drafted from files."""
 
-NEGATED_ONLY = "only_negated"
-"""Property, ``true`` of a node of which graph files state nothing but what does not hold."""
+STATED_OTHERWISE = "stated_otherwise"
+"""Property, ``true`` of a node without edges of which graph files state something: a denial, an axiom, evidence."""
 
 PINS_FILE = "kgcheck.pins.tsv"
 """Name of a file of pins, where none is named."""

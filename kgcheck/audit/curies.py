@@ -20,6 +20,9 @@ DOUBTED_SHARE = 0.01
 _BEYOND_CHANCE = 1.645
 """Standard errors above that share before it counts as more, 5 % one-sided: one id of 40 makes no doubt."""
 
+_EXAMPLES = 10
+"""Ids that miss a doubted pattern, as a finding names them."""
+
 _NEARLY_ALL, _MANY, _FEW = 0.95, 0.25, 5
 """Share of CURIEs, share of known ones, and ids for each prefix, of a graph with prefixes of its own."""
 
@@ -81,10 +84,20 @@ class Misfits(NamedTuple):
     examples: tuple[str, ...]
 
     @property
+    def is_of_another(self) -> bool:
+        """Tell whether no id has the form, so that the prefix may mean something else here."""
+        return self.missing == self.ids
+
+    @property
     def is_doubt(self) -> bool:
         """Tell whether so many ids miss the pattern that it is the pattern that is doubted."""
-        expected = DOUBTED_SHARE * self.ids
-        return self.missing - expected > _BEYOND_CHANCE * sqrt(expected * (1 - DOUBTED_SHARE))
+        return is_doubted(self.missing, self.ids)
+
+
+def is_doubted(missing: int, ids: int) -> bool:
+    """Tell whether more ids have not a form than a few by mistake."""
+    expected = DOUBTED_SHARE * ids
+    return missing - expected > _BEYOND_CHANCE * sqrt(expected * (1 - DOUBTED_SHARE))
 
 
 @dataclass(frozen=True)
@@ -161,13 +174,13 @@ def _counted_misfits(graph: RuleGraph) -> list[Misfits]:
     counted: dict[str, Misfits] = {}
     for label, select in _with_form(graph):
         for spelled, missing, ids, examples in graph.select(f"""
-            SELECT prefix, count(*) FILTER (misfit), count(*), min(id, 3) FILTER (misfit)
+            SELECT prefix, count(*) FILTER (misfit), count(*), min(id, {_EXAMPLES}) FILTER (misfit)
             FROM ({select}) WHERE NOT empty_part GROUP BY prefix ORDER BY prefix"""):
             record = bioregistry.registry().find(spelled)
             if record is None:
                 continue
             one = counted.get(record.prefix) or Misfits(record, label.name, 0, 0, ())
-            shown = (*one.examples, *(examples or ()))[:3]
+            shown = (*one.examples, *(examples or ()))[:_EXAMPLES]
             first = one.label if one.missing else label.name
             counted[record.prefix] = Misfits(record, first, one.missing + missing, one.ids + ids, shown)
     found = [counted[prefix] for prefix in sorted(counted) if counted[prefix].missing]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
-from kgcheck.choices import NEGATED_ONLY
+from kgcheck.choices import STATED_OTHERWISE
 from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import PART, Columns, EdgeColumns, End, NodeColumns, PropertyColumn, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
@@ -218,7 +218,7 @@ def _insert_edges(source: Source, columns: EdgeColumns, tables: GraphTables, *, 
             label = f"[{literal(end.kind)}]" if end.kind else label
             name = _texts((PropertyColumn(end.name, "name"),) if end.name is not None else ())
             # A node of which something is denied alone is a node, and has no edge.
-            mark = f"CASE WHEN bool_and({negated}) THEN MAP {{{literal(NEGATED_ONLY)}: 'true'}} ELSE MAP {{}} END"
+            mark = f"CASE WHEN bool_and({negated}) THEN MAP {{{literal(STATED_OTHERWISE)}: 'true'}} ELSE MAP {{}} END"
             tables.db.execute(
                 f"INSERT INTO node SELECT {at}, any_value({label}), map_concat(any_value({name}), {mark}),"
                 f" {source.number}, min(line)"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import duckdb
 
-from kgcheck.choices import DRAFT, NEGATED_ONLY
+from kgcheck.choices import DRAFT, STATED_OTHERWISE
 from kgcheck.errors import InputFormat
 from kgcheck.forms.tables import GraphTables
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, Property, Schema
@@ -30,10 +30,13 @@ MOST_PROPERTIES = 250
 
 _RESERVED = {"id", "head", "tail", "as_text"}
 _OF_RULES = {
-    "name", "category", "deprecated", "is_obsolete", NEGATED_ONLY, "taxon", "in_taxon", "primary_knowledge_source",
+    "name", "category", "deprecated", "is_obsolete", STATED_OTHERWISE, "taxon", "in_taxon", "primary_knowledge_source",
     "knowledge_level", "agent_type",
 }  # fmt: skip
 _HIERARCHIES = ("subclass_of", "subclassof", "is_a", "isa")
+_CLASS = "Class"
+"""Label of the classes of an ontology. Each cell may derive from some cell: that is no loop of a thing."""
+
 _AGAIN = "__"
 """Stands before the number of a name that comes to one with another."""
 
@@ -301,7 +304,7 @@ def _relations(tables: GraphTables, patterns: Sequence[tuple[str, str, str]]) ->
             type=relation,
             head=head,
             tail=tail,
-            loops="unknown" if head == tail else False,
+            loops=head == tail and ((head == _CLASS and not _is_hierarchy(relation)) or "unknown"),
             hierarchy=head == tail and _is_hierarchy(relation),
             properties={plain: Property(type="string") for plain in names[str(number)].values()},
         )

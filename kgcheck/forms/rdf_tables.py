@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kgcheck.choices import STATED_OTHERWISE
 from kgcheck.duck import insert_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms import curies, rdf_parsing
@@ -368,7 +369,8 @@ class _Tabulation:
             ANTI JOIN plain ON fact.seq = plain.seq
             WHERE role IN ('annotation', 'other') AND (is_literal OR role = 'annotation' OR of_ontology)
                 AND (is_literal OR NOT starts_with(object, '_:'))""")
-        self._do("""
+        self._do(
+            """
             INSERT INTO node
             WITH typed AS (
                 SELECT subject AS id, file, line, seq, object AS label, of_ontology FROM fact
@@ -388,16 +390,23 @@ class _Tabulation:
                 SELECT id, list(label ORDER BY label) AS labels
                 FROM (SELECT DISTINCT id, regexp_replace(label, '^(owl|rdfs?|skos):', '') AS label FROM typed)
                 GROUP BY id),
+            other AS (
+                SELECT DISTINCT unnest([subject, object]) AS id FROM fact
+                WHERE NOT is_literal AND role NOT IN ('type', 'annotation')),
             each AS (
                 SELECT subject, key, object, min(seq) AS seq
-                FROM annotation WHERE object <> '' GROUP BY subject, key, object),
+                FROM annotation WHERE object <> '' GROUP BY subject, key, object
+                UNION ALL SELECT id, ?, 'true', 0 FROM listed SEMI JOIN other USING (id)
+                ANTI JOIN (SELECT head AS id FROM edge UNION ALL SELECT tail FROM edge) USING (id)),
             text AS (
                 SELECT subject AS id, key, string_agg(object, '|' ORDER BY seq) AS value
                 FROM each GROUP BY subject, key),
             described AS (
                 SELECT id, map(list(key ORDER BY key), list(value ORDER BY key)) AS properties FROM text GROUP BY id)
             SELECT id, coalesce(labels, []), coalesce(properties, MAP {}), file, line
-            FROM listed LEFT JOIN labelled USING (id) LEFT JOIN described USING (id) ORDER BY seq, id""")
+            FROM listed LEFT JOIN labelled USING (id) LEFT JOIN described USING (id) ORDER BY seq, id""",
+            STATED_OTHERWISE,
+        )
 
     def _name(self, file: object) -> str:
         return self._sources[int(str(file))].name

@@ -149,6 +149,7 @@ class TextRows:
         self._width = width
         self.rejected: list[RejectedRow] = []
         self.short = 0
+        self._first_width = 0
         self.failure: KgcheckError | None = None
         """Error that broke `batches` off, for a reader that cannot pass an exception on."""
 
@@ -187,6 +188,7 @@ class TextRows:
         if pc.any(pc.equal(text, header), min_count=0).as_py():
             return self._slowly(lines, raw, open_)
         if not is_first and pc.all(pc.equal(pc.list_value_length(fields), self._width), min_count=0).as_py():
+            self._first_width = self._first_width or self._width
             return pa.table([lines, fields], self.SCHEMA)
         return self._slowly(lines, raw, open_)
 
@@ -235,8 +237,10 @@ class TextRows:
             ):
                 self._reject(line, "header_as_data", "the numbers of columns, and no row", whole)
                 continue
+            self._first_width = self._first_width or len(fields)
             if len(fields) > self._width:
-                if any(field.strip() for field in fields[self._width :]):
+                # Rows may be cut off or filled up; where the first is neither, the fields of a longer one are shifted.
+                if self._first_width == self._width or any(field.strip() for field in fields[self._width :]):
                     self._reject(line, "field_count", f"{len(fields)} fields, not {self._width}", whole)
                     continue
                 fields = fields[: self._width]

@@ -293,7 +293,7 @@ class LiveReference:
         return next((int(species) for species in filed if species.isdecimal()), of_entry)
 
     def _of_ids(self, check: EdgeCheck, table: str, rows: list[dict[str, Any]]) -> list[LiveRelease]:
-        """What the answers about ids alone state; nothing where STRING does not tell its version."""
+        """Facts that the answers about ids alone state; none where STRING does not tell its version."""
         if not rows:
             return []
         try:

@@ -110,6 +110,19 @@ class Model:
             slot = self.slots.get(slot.is_a)
         return None
 
+    def is_contradicted(self, predicate: Predicate, role: str, stated: Category) -> bool:
+        """Tell whether the model breaks the end of a predicate itself: a narrower one has an end that cannot be of it.
+
+        >>> m, found = model(), model().category("Occurrent")
+        >>> [m.is_contradicted(m.predicate(name), "domain", found) for name in ("catalyzes", "precedes")]
+        [True, False]
+        """
+        stating = {one for one in self.ancestors(predicate) if one in self.slots}
+        stating = {one for one in stating if getattr(self.slots[one], role) == stated.name}
+        narrower = (one for one in self.slots.values() if not stating.isdisjoint(self.ancestors(one)))
+        ends = (self.categories.get(getattr(one, role)) for one in narrower)
+        return any(end and not self.may_be(end, stated) for end in ends)
+
     def may_be(self, category: Category, stated: Category) -> bool:
         """Tell whether a node of a category may be of another: some class is a kind of both, by a mixin or otherwise.
 

@@ -40,6 +40,17 @@ doid:2\tgout\tskos:exactMatch\tmesh:D2\tgouty arthritis\tsemapv:ManualMappingCur
 doid:3\tplague\tskos:exactMatch\tmesh:D3\tplague\tsemapv:ManualMappingCuration
 umls:C4\tgout\tskos:exactMatch\tmesh:D4\tpodagra\tsemapv:ManualMappingCuration
 """
+TURTLE = """@prefix GO: <http://purl.obolibrary.org/obo/GO_> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<https://example.org/x.owl> a owl:Ontology .
+GO:0000001 a owl:Class ; rdfs:subClassOf GO:0000002 .
+GO:0000002 a owl:Class ; owl:disjointWith GO:0000003 .
+GO:0000003 a owl:Class .
+GO:0000004 a owl:Class ; owl:equivalentClass [ a owl:Class ; owl:unionOf ( GO:0000001 GO:0000005 ) ] .
+GO:0000005 a owl:Class .
+GO:0000009 a owl:Class ; rdfs:label "alone" .
+"""
 NODES = """id\tcategory\tname\ttaxon
 HGNC:10848\tbiolink:NamedThing|biolink:Gene\tSHH\tNCBITaxon:9606
 NCBIGene:100512749\tbiolink:Gene|biolink:Genes\tSHH\tNCBITaxon:9823
@@ -63,6 +74,27 @@ def found(reason: str, files: Mapping[str, str], folder: Path) -> list[tuple[str
 
 def test_an_ontology_has_relations_and_obsolete_terms_without_edges(tmp_path: Path) -> None:
     assert [head for head, _, _ in found("orphan_node", {"x.obo": OBO}, tmp_path)] == ["GO:0000003"]
+
+
+def test_nodes_of_which_files_state_more_than_edges_are_no_orphans(tmp_path: Path) -> None:
+    assert [head for head, _, _ in found("orphan_node", {"x.ttl": TURTLE}, tmp_path)] == ["GO:0000009"]
+    nodes = "id\tcategory\nHGNC:1\tbiolink:Gene\n"
+    assert found("orphan_node", {"x_nodes.tsv": nodes}, tmp_path) == [], "no file has edges"
+
+
+def test_each_thing_of_a_class_may_be_joined_to_another_of_it(tmp_path: Path) -> None:
+    loops = "is_a: GO:0005634\nrelationship: part_of GO:0005634\n"
+    text = OBO.replace("is_a: GO:0005575 ! cellular_component\n", loops)
+
+    assert found("unexplained_loop", {"x.obo": text}, tmp_path) == [("GO:0005634", "GO:0005634", None)]
+
+
+def test_each_two_terms_that_are_each_others_parents_are_told(tmp_path: Path) -> None:
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (3, 0)]
+    text = "subject\tpredicate\tobject\n" + "".join(f"GO:{a}\tsubclass_of\tGO:{b}\n" for a, b in pairs)
+
+    told = {(head, tail) for head, tail, _ in found("parent_cycle", {"x_edges.tsv": text}, tmp_path)}
+    assert told == {("GO:0", "GO:1"), ("GO:0", "GO:2")}
 
 
 def test_an_obsolete_term_has_its_edges_under_another_category_too(tmp_path: Path) -> None:

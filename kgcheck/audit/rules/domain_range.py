@@ -16,7 +16,9 @@ def _ends_outside(graph: RuleGraph) -> Iterator[RuleHit]:
             for end, role in ((pattern.head, "domain"), (pattern.tail, "range")):
                 stated = predicate and model().end(predicate, role)
                 category = model().category(curie_of(end, graph.schema) or "")
-                if stated and category and not model().may_be(category, stated):
+                if not predicate or not stated or not category or model().is_contradicted(predicate, role, stated):
+                    continue
+                if not model().may_be(category, stated):
                     outside.append(f"the {role} {stated.name}, which {category.name} is not")
             if predicate and outside:
                 detail = f"{biolink_release()} gives {curie} {' and '.join(outside)}"

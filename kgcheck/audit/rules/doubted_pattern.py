@@ -14,7 +14,8 @@ def _doubted_patterns(graph: RuleGraph) -> Iterator[RuleHit]:
     for one in misfits(graph):
         if one.is_doubt:
             share = f"{one.missing:,} of {one.ids:,} ids of {one.record.preferred} ({one.missing / one.ids:.1%})"
-            detail = f"{share} do not match {one.record.pattern}, e.g. {', '.join(one.examples)}"
+            other = "; the prefix may mean something else here" if one.is_of_another else ""
+            detail = f"{share} do not match {one.record.pattern}, e.g. {', '.join(one.examples)}{other}"
             yield RuleHit(Ref(label=one.label, id=ALL), None, None, detail, one.record.prefix, one.record.prefix)
 
 

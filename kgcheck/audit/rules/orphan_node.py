@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kgcheck.choices import NEGATED_ONLY
+from kgcheck.choices import STATED_OTHERWISE
 from kgcheck.quoting import identifier, literal
 from kgcheck.rules import CauseKind, Rule, RuleGraph, ends_of_edges
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 _RELATION_LABELS = {"Typedef", "Property"}
 """Labels of what an ontology joins its classes by."""
 
-_MARKS = ("is_obsolete", "deprecated", NEGATED_ONLY)
-"""Properties of terms out of use, which mostly have no edges, and of nodes of which something is denied alone."""
+_MARKS = ("is_obsolete", "deprecated", STATED_OTHERWISE)
+"""Properties of terms out of use, which mostly have no edges, and of nodes of which files state no edge."""
 
 
 def _orphan_nodes(graph: RuleGraph, label: "Label") -> str | None:
-    if label.name in _RELATION_LABELS:
+    # Of a draft without edges, such as a file of nodes alone, nobody knows which have one.
+    if label.name in _RELATION_LABELS or (graph.schema.profile.draft and not graph.patterns):
         return None
     joined = ends_of_edges(graph, label) or "SELECT NULL::VARCHAR AS id WHERE false"
     none = literal("no edge that the profile knows")

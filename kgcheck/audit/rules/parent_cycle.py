@@ -18,7 +18,14 @@ def _parent_cycles(graph: RuleGraph, pattern: "Pattern") -> Iterable[RuleHit] | 
 
 
 def _hits(graph: RuleGraph, pattern: "Pattern") -> Iterator[RuleHit]:
-    for cycle in cycles(graph.pairs(pattern)):
+    found = list(cycles(graph.pairs(pattern)))
+    ways, edges = {cycle.way for cycle in found}, graph.edges(pattern)
+    mutual = f"""
+        SELECT DISTINCT a.head, a.tail FROM {edges} a JOIN {edges} b ON a.head = b.tail AND a.tail = b.head
+        WHERE a.head < a.tail ORDER BY ALL"""
+    pairs = (Cycle(2, (head, tail, head)) for head, tail in (graph.select(mutual) if found else ()))
+    found += (pair for pair in pairs if pair.way not in ways)
+    for cycle in found:
         shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
         detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
         ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])

@@ -6,16 +6,19 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _other_spellings(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import curies
+    from kgcheck.audit.curies import curies, misfits
 
     standards = graph.schema.profile.standards
     found = curies(graph) if "bioregistry" in standards else None
     if not found or not found.is_of_curies:
         return
+    # Another's prefix that is a synonym by chance: gc of the genetic code, where ids are gc:mid1.
+    strange = {one.record.prefix for one in misfits(graph) if one.is_of_another}
     for one in found.namespaces:
         of_registry = (one.record.preferred, one.record.prefix) if one.record else ()
         preferred = one.biolink if one.biolink and "biolink" in standards else (*one.biolink, *of_registry)
-        if not one.is_known or one.spelled in preferred:
+        is_synonym = one.spelled.casefold() not in {name.casefold() for name in (*preferred, *of_registry)}
+        if not one.is_known or one.spelled in preferred or (is_synonym and one.key in strange):
             continue
         registry = f"the Bioregistry has it as {' or '.join(dict.fromkeys(of_registry))}" if of_registry else ""
         biolink = f"Biolink writes {' or '.join(one.biolink)}" if one.biolink else ""

@@ -74,6 +74,13 @@ def test_rows_that_are_short_are_filled_and_those_that_are_long_are_kept_with_th
     assert [(r.line, r.reason, r.row) for r in rows.rejected] == [(3, "field_count", "A\tp\tC\tx\tmore")]
 
 
+def test_a_field_too_many_shifts_the_others_even_where_the_last_is_empty(tmp_path: Path) -> None:
+    found, rows = read(tmp_path, b"subject,predicate,object,publications\nA,p,B,\nA,p,text,C,\n")
+
+    assert found == [["A", "p", "B", ""]]
+    assert [(r.line, r.reason) for r in rows.rejected] == [(3, "field_count")]
+
+
 def test_a_quote_that_is_not_closed_is_a_sign_in_tabs_and_a_fault_in_commas(tmp_path: Path) -> None:
     tabs, _ = read(tmp_path, b'subject\tpredicate\tobject\n"A\tp\tB\n5" nail\tp\tC\n"D ""d"""\tp\t"E"\n')
     commas, rows = read(tmp_path, b'subject,predicate,object\n"A,p,B\nC,p,D\n')
