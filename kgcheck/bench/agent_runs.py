@@ -289,7 +289,7 @@ _LETTERS = re.compile(
 def letters(answer: str, options: Mapping[str, str]) -> list[str]:
     r"""Options that an answer chooses, in its last line, which names nothing else.
 
-    >>> letters("I looked at it.\\nAnswer: A, C", {"A": "x", "B": "y", "C": "z"})
+    >>> letters("I looked at it.\nAnswer: A, C", {"A": "x", "B": "y", "C": "z"})
     ['A', 'C']
     >>> letters("B is wrong", {"A": "x", "B": "y"})
     []

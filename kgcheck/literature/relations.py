@@ -105,7 +105,8 @@ def relations(text: str) -> tuple[Relation, ...]:
     [('phosphorylation', 'B2', 'A1'), ('lost', 'Phosphorylation of B2 by A1 was', '')]
     """
     words, places = _words_and_places(text)
-    lower = [w.lower() for w in words]
+    # An A within a sentence is a name, as of kinase A.
+    lower = [w if w == "A" and i else w.lower() for i, w in enumerate(words)]
     verbs = {i for i, found in places.items() if not found.bears <= _manner() and _is_verb(lower, i)}
     return tuple(_relation(words, lower, i, found, verbs) for i, found in places.items())
 

@@ -115,4 +115,4 @@ def test_a_model_that_only_talks_has_no_tool_and_no_conclusion(tmp_path: Path) -
     metrics = found["all"]
     assert (metrics["kg_executability"], metrics["validation_executability"], metrics["own_executability"]) == (0, 0, 0)
     assert metrics["idle_turns"] > 50
-    assert set(result["score"]["faults"]) == {"chatter", "no conclusion"}
+    assert set(result["score"]["faults"]) == {"chatter", "environment not explored", "no conclusion"}

@@ -220,7 +220,6 @@ def test_a_mistake_is_one_message_with_a_hint(
         ("audit",),
         ("check", "P04637 ACTS_ON Q00987"),
         ("ask", "Does TLR4 act on TNF?"),
-        ("profile", "init", "--out", "drafted"),
     ],
 )
 def test_a_command_without_a_store_looks_for_the_default_one(arguments: tuple[str, ...], tmp_path: Path) -> None:

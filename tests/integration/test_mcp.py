@@ -495,7 +495,7 @@ def test_a_fault_shows_nothing_of_itself(server: ToolServer, monkeypatch: pytest
     def broken(*given: Any, **named: Any) -> Any:
         raise RuntimeError("the password is hunter2 in /etc/secret")
 
-    monkeypatch.setattr(Workspace, "finding", broken)
+    monkeypatch.setattr(Workspace, "known_finding", broken)
 
     assert refused(server, "explain", fingerprint=PARK2) == "Error executing tool explain"
 

@@ -131,7 +131,8 @@ def test_every_mistake_comes_at_once_with_its_key(tmp_path: Path) -> None:
             "time_zone: there is no time zone 'Europe/Berln'; did you mean Europe/Berlin?",
             "ledgr: there is no such key; did you mean ledger?",
             "jobs.nightly.typs: there is no such key; did you mean types?",
-            "jobs.nightly.types[1]: input should be 'existence', 'attribute', 'triple', 'potential' or 'structure'",
+            "jobs.nightly.types[1]: input should be 'existence', 'attribute', 'triple', 'potential', 'structure' or"
+            " 'evidence'",
             "jobs.nightly.schedule: '0 0 30 2 *' is no schedule: Bad day-of-month",
             "jobs.nightly.retry.times: input should be greater than or equal to 0",
             "jobs.nightly.retry.wait: '5 minutes' is no duration: a number and s, m, h or d, such as 90s, 5m, 2h or 1d",
