@@ -26,6 +26,11 @@ SERVER = "bolt://localhost:7687"
 
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))]
 
+_OF_OTHERS = (
+    r"bench (?:claims|code|models|insights|sign|grade|filter)|(?:questions|scv) (?:insights|test)|--by model"
+    r"|--agent "
+)
+
 NOT_RUN = {
     r"^make |^pip ": "sets up the very environment that the tests run in",
     r"bolt://": "needs a Neo4j server: tests/integration/test_load.py and test_neo4j_server.py load and audit one",
@@ -42,7 +47,7 @@ NOT_RUN = {
     r"mcp --http": "does not end: tests/integration/test_mcp.py",
     r"^curl |kgcheck serve .*kgcheck-demo": "a session with a service: tests/integration/test_service_session.py",
     r"\.xml\.gz": "needs a file of a provider: tests/unit/test_literature_formats.py",
-    r"bench (?:claims|code|models|insights|sign|grade|filter)|(?:questions|scv) (?:insights|test)|--by model|--agent ": (
+    _OF_OTHERS: (
         "needs papers, models or sets of others: test_claim_sets.py, test_benchmark_models.py, test_question_sets.py"
     ),
     "--index index": "needs whole papers, or asks services: test_whole_papers.py, test_gather.py",
@@ -62,7 +67,7 @@ NOT_RUN_COUNT |= {r"^curl |kgcheck serve .*kgcheck-demo": 17, "mcp --http": 1}
 NOT_RUN_COUNT |= {"createdb|postgresql": 4, "job serve": 1, "job run nightly": 2}
 NOT_RUN_COUNT |= {"--live|--team-budget|reference fetch": 9, "--brain llm|--verifier llm|kgcheck improve": 8}
 NOT_RUN_COUNT |= {
-    r"bench (?:claims|code|models|insights|sign|grade|filter)|(?:questions|scv) (?:insights|test)|--by model|--agent ": 18,
+    _OF_OTHERS: 18,
 }
 NOT_RUN_COUNT |= {"gather --topic": 2, "^npx ": 1, r"protocol search (?!.*--offline)": 1}
 
