@@ -112,7 +112,7 @@ def _naming_unshown(events: Sequence[Event], schema: Schema) -> Iterator[Event]:
         shown += json.dumps(event.result) if event.result else ""
 
 
-_STEP = re.compile(r"```|<[a-z]\w*>|^\W*(?:[Aa]ction|[Tt]ool)\b|\"(?:tool|action|name|code)\"\s*:", re.MULTILINE)
+_STEP = re.compile(r"```|<[a-z]\w*>|^[^\w\n]*(?:[Aa]ction|[Tt]ool)\b|\"(?:tool|action|name|code)\"\s*:", re.MULTILINE)
 """Marks of a step in the text of a reply: code, a tag, or a call that is written out."""
 
 _NAMING = ("name", "label", "number")

@@ -251,9 +251,10 @@ class FindingList:
         """Split a select into parts by reason, in the same order: nobody goes through findings of other reasons."""
         reasons = sorted({str(reason) for reason in self.wanted.reasons})
         for severity, kind in product(OPEN_SEVERITIES, sorted(CheckType)):
-            # These are ranked before they are told apart by their reasons.
-            is_ranked = kind in (CheckType.POTENTIAL, CheckType.EVIDENCE)
-            for same in [()] if is_ranked else [(0.0, 0.0, reason) for reason in reasons]:
+            # Potential edges are ranked before they are told apart by their reasons, cited papers by two ranks alone.
+            ranks = (0.0, 1.0) if kind is CheckType.EVIDENCE else (0.0,)
+            each = [(0.0, rank, reason) for rank in ranks for reason in reasons]
+            for same in [()] if kind is CheckType.POTENTIAL else each:
                 place = (severity, kind.value, *same)
                 begun = here[: len(place)] if here else ()
                 if place < begun:

@@ -224,4 +224,4 @@ def _phrases(name: str) -> re.Pattern[str]:
 
 @cache
 def _terms() -> re.Pattern[str]:
-    return re.compile(rf"[a-z]{{3,}}(?:{'|'.join(verifier_rules('licences')['endings'])})$")
+    return re.compile(rf"[a-z]{{3}}(?:{'|'.join(verifier_rules('licences')['endings'])})$")

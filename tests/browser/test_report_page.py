@@ -197,32 +197,32 @@ def test_filter_by_typing(page: Page) -> None:
 
     page.get_by_label("Text").press_sequentially("q00003 2026_03")
 
-    expect(page.locator("#count")).to_have_text("1 of 10 findings")
+    expect(page.locator("#count")).to_have_text("1 of 12 findings")
     assert _shown(page) == ["Q00003 ACTS_ON BTO:0000142"]
     assert page.locator(".type:visible").count() == 1
 
     page.get_by_label("Text").fill("nothing has this")
     expect(page.get_by_text("No finding on this page fits the filter.")).to_be_visible()
     page.get_by_role("button", name="Clear the filter").click()
-    expect(page.locator("#count")).to_have_text("10 findings")
+    expect(page.locator("#count")).to_have_text("12 findings")
     assert _shown(page) == everything
 
 
 @pytest.mark.slow
 def test_filter_by_choosing(page: Page) -> None:
     page.get_by_label("Label or relation").select_option("label Tissue")
-    expect(page.locator("#count")).to_have_text("4 of 10 findings")
+    expect(page.locator("#count")).to_have_text("4 of 12 findings")
 
     page.get_by_label("Type").select_option("potential")
-    expect(page.locator("#count")).to_have_text("2 of 10 findings")
+    expect(page.locator("#count")).to_have_text("2 of 12 findings")
     assert all("ACTS_ON" in text for text in _shown(page))
 
     page.get_by_label("Label or relation").select_option("")
     page.get_by_label("Type").select_option("")
     page.get_by_label("Outcome").select_option("refuted")
-    expect(page.locator("#count")).to_have_text("3 of 10 findings")
+    expect(page.locator("#count")).to_have_text("2 of 12 findings")
     page.get_by_role("search").get_by_label("Reason").select_option("nothing_found")
-    expect(page.locator("#count")).to_have_text("1 of 10 findings")
+    expect(page.locator("#count")).to_have_text("1 of 12 findings")
     assert page.locator(".group:visible h4 .n").all_inner_texts() == ["1"]
 
 
@@ -243,7 +243,7 @@ def test_findings_open_by_keyboard(page: Page) -> None:
 @pytest.mark.slow
 def test_all_open_and_close_together_and_for_print(page: Page) -> None:
     page.get_by_role("button", name="Open all").click()
-    assert page.locator(".finding[open]").count() == 10
+    assert page.locator(".finding[open]").count() == 12
     page.get_by_role("button", name="Close all").click()
     assert page.locator(".finding[open]").count() == 0
 
@@ -325,7 +325,7 @@ def test_page_can_be_read_without_script(browser: Browser, report: str) -> None:
     page = context.new_page()
     page.goto(report)
 
-    assert len(_shown(page)) == 10
+    assert len(_shown(page)) == 12
     assert not page.locator("#filters").is_visible()
     page.locator(".finding summary").first.click()
     expect(page.locator(".finding .facts").first).to_be_visible()

@@ -181,7 +181,7 @@ def papers(store: MemoryStore, tmp_path: Path) -> Iterator[TripleReader]:
     texts = {"pmid:1": "KINA binds KIND in human cells. KINA interacts with KIND.", "pmid:2": "Mice sleep."}
     folder = build_index(tmp_path / "papers", [Document(ids=(i,), abstract=t) for i, t in texts.items()])
     with LiteratureIndex(folder) as index:
-        yield TripleReader(index, judges(trust=0.75), StoreNames(store), SCHEMA)
+        yield TripleReader(index, judges(trust=0.7), StoreNames(store), SCHEMA)
 
 
 def _with_papers(world: World, store: MemoryStore, snapshot: Path, ledger: Path, papers: Papers | None) -> Audited:

@@ -43,8 +43,10 @@ _NEAR = 300
 """Characters before a name of a file in which the call stands that takes it."""
 
 _R_CALL = re.compile(r"(?<![\w.])((?:[\w.]+::)?[A-Za-z.][\w.]*)\s*\(")
-_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
-_CODE_COMMENT = re.compile(rf"({_STRING.pattern})|#[^\n]*")
+_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)(?:\"|\\?$)|'((?:[^'\\\n]|\\.)*+)(?:'|\\?$)", re.MULTILINE)
+"""A text in quotes; one that is not closed ends with its line."""
+
+_CODE_COMMENT = re.compile(rf"({_STRING.pattern})|#[^\n]*", re.MULTILINE)
 """A comment, or a string, in which no comment begins."""
 
 
@@ -237,7 +239,7 @@ def _r_parts(code: str) -> dict[str, Any]:
     names = re.findall(r"[A-Za-z.][\w.]*", bare)
     return {
         "imports": _once(re.findall(r"(?:library|require)\s*\(\s*[\"']?([\w.]+)", bare)),
-        "functions": _once(re.findall(r"([\w.]+)\s*(?:<-|=)\s*function\b", bare)),
+        "functions": _once(re.findall(r"(?<![\w.])([\w.]++)\s*+(?:<-|=)\s*+function\b", bare)),
         "calls": calls,
         "names": _once(text for text in [*strings, *names] if len(text) < 120),
     }
@@ -288,7 +290,7 @@ def _open_call(before: str) -> str:
     for at in range(len(before) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(before[at], 0)
         if depth < 0:
-            depth, name = 0, re.search(r"([A-Za-z][\w.]*)\s*$", before[:at])
+            depth, name = 0, re.search(r"(?<![\w.])([A-Za-z][\w.]*+)\s*+$", before[:at])
             last = name[1] if name else ""
             if not _JOINS.fullmatch(last):
                 return last.rpartition(".")[2] if last.partition(".")[0] not in ("read", "write") else last
