@@ -293,7 +293,7 @@ def text_of(path: Path) -> str:
             "x = bytearray(400 << 20)\nx[::4096] = b'x' * len(x[::4096])\ntime.sleep(20)",
             "stopped after 128 MiB of memory",
         ),
-        ("[os.fork() or time.sleep(20) for _ in range(40)]", "stopped after 12 processes"),
+        ("[os.fork() or time.sleep(20) for _ in range(40)]; time.sleep(20)", "stopped after 12 processes"),
         (
             "f = os.open('full', 65)\ntry:\n  while 1: os.write(f, bytes(1 << 20))\nexcept OSError:\n  os._exit(7)",
             "exit 7: it gave no answer",

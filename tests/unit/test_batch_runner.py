@@ -53,7 +53,7 @@ def test_an_item_that_was_corrected_is_done_again(tmp_path: Path) -> None:
     run_batch(items(3), double, out)
 
     assert run_batch([("q0", 0), ("q1", 100), ("q2", 2)], double, out) == (1, 2, 0)
-    assert [r["value"] for r in read_results(out).values()] == [0, 200, 4]
+    assert {name: r["value"] for name, r in read_results(out).items()} == {"q0": 0, "q1": 200, "q2": 4}
 
 
 def test_an_error_is_the_result_of_its_item_and_is_tried_again(tmp_path: Path) -> None:
