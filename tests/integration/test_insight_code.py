@@ -1,6 +1,8 @@
 """``kgcheck bench code``: scripts described, matched to insights, run in the sandbox, and their numbers compared."""
 
 import json
+from collections.abc import Callable
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.bench.insights import Insight
-from kgcheck.errors import ProgramError
+from kgcheck.errors import InputFormat, ProgramError
 from kgcheck.grounding.results import Results
 from kgcheck.protocols.programs import plots
-from kgcheck.protocols.programs.reproduction import _of_lines, compare
+from kgcheck.protocols.programs.reproduction import _folder_of, _of_lines, compare
 from kgcheck.protocols.programs.sandbox import best_guard
 from kgcheck.protocols.programs.scripts import ScriptSource, describe, file_uses
 from kgcheck.protocols.programs.workflows import CodeWorkflow
@@ -297,6 +299,45 @@ def test_code_of_a_model_is_run_only_after_it_lay_there(tmp_path: Path) -> None:
     second = run(tmp_path, "--run")
     first_row = json.loads(second.out)[0]
     assert (first_row["stated"], first_row["state"], first_row["found"]) == ("4.50 mg", "differs", "4.6 mg")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda step, secret: step["data"].update({"repository/x.txt": str(secret)}),
+        lambda step, secret: step["data"].update({"repository/x.txt": f"{secret.parent}/out/../{secret.name}"}),
+        lambda step, secret: step["data"].update({"repository/x.txt": str(secret.parent / "out/i1/data/link")}),
+        lambda step, secret: step.update(file=f"../../{secret.name}"),
+        lambda step, secret: step.update(file=str(secret)),
+    ],
+)
+def test_a_workflow_that_was_forged_takes_no_other_file(
+    tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
+) -> None:
+    repository(tmp_path)
+    by_model(model(), tmp_path)
+    secret = tmp_path / "secret.txt"
+    secret.write_text(SECRET)
+    (tmp_path / "out/i1/data").mkdir()
+    (tmp_path / "out/i1/data/link").symlink_to(secret)
+    place = tmp_path / "out/i1/workflow.json"
+    forged = json.loads(place.read_text())
+    change(forged["steps"][0], secret)
+    place.write_text(json.dumps(forged))
+    (tmp_path / "out/i1/01_step.py").write_text("print(open('x.txt').read())")
+
+    assert run(tmp_path, "--run").refuses(f"{Path('out/i1/workflow.json')} takes ")
+    assert not (tmp_path / "out/i1/runs.jsonl").exists()
+
+
+@given(st.one_of(st.text(max_size=12), st.sampled_from((".", "..", "/etc", "../out", "a/../../b", "a\n", ""))))
+def test_an_insight_names_a_folder_within_the_results_or_none(name: str) -> None:
+    out = Path("/results/out")
+    try:
+        found = _folder_of(out, name)
+    except InputFormat:
+        return
+    assert Path(normpath(found)).parent == out
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from kgcheck import clock
 from kgcheck.bench.insights import Insight
 from kgcheck.bench.question_sets import read_models, write_models
-from kgcheck.errors import NAME_THERE, InputError, InputMissing, UnknownName, UsageError
+from kgcheck.errors import NAME_THERE, InputError, InputFormat, InputMissing, UnknownName, UsageError
 from kgcheck.grounding.quantities import WrittenNumber, kind_words, quantities
 from kgcheck.grounding.results import MOST_RESULTS, Result, Results, name_stems, read_results, words_about
 from kgcheck.inputs import parse_json, read_whole
@@ -46,6 +46,7 @@ from kgcheck.protocols.programs.workflows import (
     open_repository,
     read_names,
     read_workflow,
+    refuse_other_files,
     run_workflow,
     write_workflow,
 )
@@ -298,9 +299,9 @@ def check_code(
         raise UsageError(
             f"{repository} has no licence: its scripts are not run", "a file LICENSE says what may be done"
         )
-    files = _files(options)
+    files, folders = _files(options), {one.id: _folder_of(out, one.id) for one in chosen}
     composed = {
-        one.id: _composed(one, matches[one.id], code, files, out / one.id, options, model, notes) for one in chosen
+        one.id: _composed(one, matches[one.id], code, files, folders[one.id], options, model, notes) for one in chosen
     }
     if not options.run:
         rows = [m.model_dump(include={"insight", "path", "score"}) for m in chain.from_iterable(matches.values())]
@@ -311,14 +312,22 @@ def check_code(
     numbers: list[ComparedNumber] = []
     incomplete = False
     for one in chosen:
-        runs = run_workflow(out / one.id, composed[one.id], code, limits)
+        folder = folders[one.id]
+        runs = run_workflow(folder, composed[one.id], code, limits)
         notes += [f"{one.id}: {run.step.file}: {run.line}" for run in runs if run.line]
         incomplete |= not runs or any(run.line for run in runs)
         records = (run.run.model_dump_json() for run in runs if run.run)
-        write_text(out / one.id / "runs.jsonl", "".join(f"{record}\n" for record in records))
-        numbers += compare(one, results_of(runs, out / one.id, notes), options.tolerance)
+        write_text(folder / "runs.jsonl", "".join(f"{record}\n" for record in records))
+        numbers += compare(one, results_of(runs, folder, notes), options.tolerance)
     write_models(out / "numbers.jsonl", numbers)
     return [number.model_dump(exclude={"sentence"}) for number in numbers], incomplete
+
+
+def _folder_of(out: Path, insight: str) -> Path:
+    """The folder of an insight, which its id names: no other place."""
+    if not insight.isprintable() or insight in ("", ".", "..") or "/" in insight:
+        raise InputFormat(f"the insight {insight!r} cannot name a folder", "give it an id without / in its file")
+    return out / insight
 
 
 def _files(options: CodeOptions) -> _Files:
@@ -346,6 +355,7 @@ def _composed(
     """Compose and write the workflow of an insight; one by a model is run only if it lay there before."""
     there = read_workflow(folder) if options.run else None
     if there and there.by != "rules":
+        refuse_other_files(there, folder, [*code.files.values(), *files.data.values()])
         return there
     paths = [match.path for match in matches]
     if model:

@@ -383,6 +383,19 @@ def _id(cell: str) -> str:
     return re.sub(r"^([A-Za-z]\w+)\.\d+$", r"\1", cell)
 
 
+def refuse_other_files(workflow: CodeWorkflow, folder: Path, known: Sequence[Path]) -> None:
+    """Refuse a workflow from a file that would take what neither its repository has nor a person gave."""
+    own, paths = (folder / "data").resolve(), {path.resolve() for path in known}
+    taken = [Path(path) for step in workflow.steps for path in step.data.values()]
+    others = [str(path) for path in taken if path.resolve() not in paths and own not in path.resolve().parents]
+    others += [step.file for step in workflow.steps if step.file != _name(step.file)]
+    if others:
+        raise InputFormat(
+            f"{folder / WORKFLOW} takes {others[0]}, which nobody gave it",
+            "give data with --data, as when it was composed; or compose it again, without --run",
+        )
+
+
 def read_workflow(folder: Path) -> CodeWorkflow | None:
     """Read the workflow that lies in a folder, if one does."""
     path = folder / WORKFLOW
