@@ -90,6 +90,15 @@ def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:
     connection.execute(f"SET allowed_directories = [{listed}]").fetchall()
 
 
+def put_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    """Make a temporary table of Arrow rows, in the place of one of that name."""
+    connection.register("incoming", rows)
+    try:
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS FROM incoming").fetchall()
+    finally:
+        connection.unregister("incoming")
+
+
 def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
     """Append Arrow rows to a table, by column name."""
     connection.register("incoming", rows)

@@ -33,6 +33,11 @@ class CheckType(StrEnum):
     STRUCTURE = "structure"
     EVIDENCE = "evidence"
 
+    @property
+    def asks_sources(self) -> bool:
+        """Tell whether databases decide it: the graph shows its structure itself, and papers decide on citations."""
+        return self not in (CheckType.STRUCTURE, CheckType.EVIDENCE)
+
 
 class Outcome(StrEnum):
     """Outcome of a check: the sources' answer on the statement, whatever the graph says.

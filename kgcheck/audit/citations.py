@@ -10,6 +10,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Piece
 from kgcheck.errors import BudgetExceeded, BudgetSpent, ModelAnswer, ModelContext, ModelUnavailable
 from kgcheck.evidence.working_tables import WorkingTables
+from kgcheck.literature.documents import SOURCE
 from kgcheck.model import INFORMS, Evidence, Reason, Ref, Stance, Tier, Triple, World
 from kgcheck.profile.schema import Pattern
 from kgcheck.reference.retractions import SOURCE as RETRACTIONS
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     # It takes a while to be imported, and few audits look into papers.
     from kgcheck.literature.edge_reader import TripleReader
     from kgcheck.literature.pairs import EdgeClaim
-
-PAPERS = "literature"
 
 _DIGITS = {"pmid:": "pmc:PMC", "pmc:PMC": "pmid:"}
 """Prefixes of ids of which the one is often written for the other."""
@@ -63,7 +62,7 @@ class EdgeCitations:
         for cause, tasks in gaps.items():
             tables.add_gaps(
                 "SELECT unnest($tasks::BIGINT[]) AS task, $source AS source, $cause AS cause",
-                {"tasks": tasks, "source": PAPERS, "cause": cause.value},
+                {"tasks": tasks, "source": SOURCE, "cause": cause.value},
             )
 
     def _read(
@@ -85,7 +84,7 @@ class EdgeCitations:
         except (ModelAnswer, ModelContext):
             return Reason.SOURCE_REFUSED
         except (ModelUnavailable, BudgetExceeded) as error:
-            why = Reason.BUDGET_SPENT if isinstance(error, BudgetExceeded | BudgetSpent) else Reason.SOURCE_UNAVAILABLE
+            why = Reason.BUDGET_SPENT if isinstance(error, BudgetExceeded) else Reason.SOURCE_UNAVAILABLE
             if isinstance(error, ModelUnavailable | BudgetSpent):
                 self._stopped = why
             return why

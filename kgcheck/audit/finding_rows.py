@@ -18,6 +18,7 @@ from kgcheck.audit.plan import SUPPORTED_EDGE, Piece, place_sql
 from kgcheck.checks.lists import JOINED_SQL
 from kgcheck.checks.repair import AGAINST_SQL, SEVERAL, Filling, Offered, completed, plan_repair
 from kgcheck.checks.verdicts import Judgement
+from kgcheck.duck import put_arrow
 from kgcheck.evidence.working_tables import SHOWN_ORDER, WorkingTables
 from kgcheck.ledger.basis import BY_SEVERITY, DECIDING_SQL, OBSERVED_SQL, basis_sql, digest_sql
 from kgcheck.ledger.rows import FindingRows
@@ -90,7 +91,7 @@ def finding_rows(
         _choose(db, pieces, pool)
         wanted += " OR j.task IN (FROM unlooked)"
     wanted = "" if keep_all else f"WHERE {wanted}"
-    _put(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
+    put_arrow(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE found AS
@@ -114,7 +115,9 @@ def finding_rows(
 
 def _choose(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece], pool: UnlookedPool) -> None:
     """Table ``unlooked``: tasks of a pool."""
-    _put(db, "chosen_first", pa.Table.from_pylist([{"head": head, "tail": tail} for head, tail in pool.first], _PAIRS))
+    put_arrow(
+        db, "chosen_first", pa.Table.from_pylist([{"head": head, "tail": tail} for head, tail in pool.first], _PAIRS)
+    )
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE unlooked AS
@@ -248,7 +251,7 @@ def _plan(db: duckdb.DuckDBPyConnection, kind: CheckType) -> set[Filling]:
             made = (plan.kind.value, plan.because, plan.to.value, plan.candidates.value)
             plans.append(dict(zip(_PLAN.names, (number, *ids, *made), strict=True)))
             fillings.add(plan.to)
-    _put(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
+    put_arrow(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
     return fillings
 
 
@@ -261,15 +264,7 @@ def _complete(db: duckdb.DuckDBPyConnection) -> None:
         """
     ).fetchall()
     whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in rows]
-    _put(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
-
-
-def _put(db: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    db.register("incoming", rows)
-    try:
-        db.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS FROM incoming").fetchall()
-    finally:
-        db.unregister("incoming")
+    put_arrow(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
 
 
 _RANK = {

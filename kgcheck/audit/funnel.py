@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kgcheck.agents.team import Brain
     from kgcheck.reference.live import LiveReference
 
-_OF_NO_SERVICE = (CheckType.STRUCTURE, CheckType.EVIDENCE)
 UNDECIDED = (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE)
 
 DOUBTFUL = 0.8
@@ -113,9 +112,7 @@ class Funnel:
                 handed |= {one.fingerprint: one for *_, one in decided}
                 step.advance()
         if spent.why:
-            ended = (
-                t.count for t in self._ledger.tallies(run) if t.type not in _OF_NO_SERVICE and t.outcome in UNDECIDED
-            )
+            ended = (t.count for t in self._ledger.tallies(run) if t.type.asks_sources and t.outcome in UNDECIDED)
             left = f"{how_many(sum(ended), 'check is', 'checks are')} still undecided"
             self.notes.append(f"{_BUDGET_SPENT} ({spent.why}): {left}")
         return dict(sorted(Counter(one.result for one in handed.values()).items()))
@@ -147,7 +144,7 @@ class Funnel:
 
     def _may_decide(self, finding: Finding) -> bool:
         """Tell whether a live service, or papers where they are asked, may decide what a finding is about."""
-        if finding.task.type in _OF_NO_SERVICE:
+        if not finding.task.type.asks_sources:
             return False
         triple = finding.task.edge
         has_words = triple is not None and form_of(triple, self._store.schema) is not None

@@ -17,6 +17,7 @@ from kgcheck.audit.plan import Unit
 from kgcheck.audit.rules import wrong_end_label
 from kgcheck.audit.structure import MAX_STRAY_EDGES
 from kgcheck.audit.tasks import TaskSelection
+from kgcheck.duck import put_arrow
 from kgcheck.errors import UnknownName
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.basis import basis_of, is_deciding
@@ -160,11 +161,7 @@ class FormerFindings:
             name: [getattr(task, name) for task in tasks] for name in ("fingerprint", "head", "tail", "attribute")
         }
         rows = pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
-        self._db.register("former_rows", rows)
-        try:
-            self._db.execute("CREATE OR REPLACE TEMP TABLE former AS SELECT * FROM former_rows").fetchall()
-        finally:
-            self._db.unregister("former_rows")
+        put_arrow(self._db, "former", rows)
 
     def _looked_up_ended(self, unit: Unit) -> dict[str, Ended]:
         """Return the states of existence, attribute and edge tasks: in the graph, in the run, and their end."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgcheck.audit.judging import least_decided
 from kgcheck.audit.plan import Piece, Unit
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.model import INFORMS, CheckType, Evidence, Outcome, Ref, Stance, Triple
+from kgcheck.model import INFORMS, Evidence, Outcome, Ref, Stance, Triple
 from kgcheck.plurals import how_many
 from kgcheck.profile.claims import form_of
 from kgcheck.reference.retractions import counted, retracted_among
@@ -85,7 +85,7 @@ class Papers:
 
     def reads(self, unit: Unit) -> bool:
         """Tell whether papers are searched about such tasks: edges are said in words, and their scores are not."""
-        if unit.pattern is None or unit.attribute or unit.type in (CheckType.STRUCTURE, CheckType.EVIDENCE):
+        if unit.pattern is None or unit.attribute or not unit.type.asks_sources:
             return False
         head, tail = Ref(label=unit.pattern.head, id="x"), Ref(label=unit.pattern.tail, id="x")
         return form_of(Triple(head=head, relation=unit.pattern.type, tail=tail), self.reader.schema) is not None

@@ -60,7 +60,7 @@ def place_sql(pieces: Sequence[Piece], task: str) -> str:
 
 def sources_of(units: Iterable[Unit], schema: Schema) -> set[str]:
     """The reference sources that may decide the tasks of some units, or the ends of their edges."""
-    looked_up = [unit for unit in units if unit.type not in (CheckType.STRUCTURE, CheckType.EVIDENCE)]
+    looked_up = [unit for unit in units if unit.type.asks_sources]
     labels = [schema.label(name) for unit in looked_up for name in unit.labels]
     found = {source for label in labels for source in label.sources}
     checks = [schema.attribute(u.label, u.attribute) for u in looked_up if u.label and u.attribute]

@@ -12,6 +12,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.numbers import Pairs, pairs_of
 from kgcheck.audit.plain_pairs import Alike, PlainPairs
 from kgcheck.audit.plan import SUPPORTED_EDGE, Unit
+from kgcheck.duck import put_arrow
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.plain_support import PlainEdges
 from kgcheck.evidence.working_tables import CHOSEN, fill
@@ -159,11 +160,7 @@ class TaskSelection:
         """Fill the table of the edges of a unit that the references support, whatever papers say."""
         heads, tails = zip(*edges, strict=True) if (edges := list(edges)) else ((), ())
         table = pa.table({"head": heads, "tail": tails}, pa.schema([("head", pa.string()), ("tail", pa.string())]))
-        self._db.register("incoming", table)
-        try:
-            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {SUPPORTED_EDGE} AS FROM incoming").fetchall()
-        finally:
-            self._db.unregister("incoming")
+        put_arrow(self._db, SUPPORTED_EDGE, table)
 
     def _sampled(self, unit: Unit) -> str:
         kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""

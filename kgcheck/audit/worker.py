@@ -292,8 +292,7 @@ class Worker:
         return unit.type is CheckType.TRIPLE and not is_judged_alone
 
     def _refuse_too_many(self, units: Sequence[Unit]) -> None:
-        of_graph = (CheckType.STRUCTURE, CheckType.EVIDENCE)
-        wanted = sum(self._tasks.count(unit) for unit in units if unit.type not in of_graph)
+        wanted = sum(self._tasks.count(unit) for unit in units if unit.type.asks_sources)
         if wanted > LIVE_TASKS:
             raise UsageError(
                 f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",

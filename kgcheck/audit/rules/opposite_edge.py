@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from kgcheck.plurals import folded
 from kgcheck.rules import Rule, RuleGraph
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ _ONE_WAY = {"subclassof", "isa", "partof", "haspart", "bfo0000050", "bfo0000051"
 
 def _opposite_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
     """Select edges whose ends are also joined the other way round; in a hierarchy `parent_cycle` tells them."""
-    from kgcheck.plurals import folded
-
     if pattern.hierarchy or pattern.head > pattern.tail or folded(pattern.type) not in _ONE_WAY:
         return None
     ends = pattern.type, pattern.tail, pattern.head

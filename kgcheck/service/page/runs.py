@@ -11,7 +11,7 @@ from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.ledger.tables import OPEN_SEVERITIES
 from kgcheck.ledger.work import WorkItem
-from kgcheck.model import CheckType, Tally, TallyMark
+from kgcheck.model import Tally, TallyMark
 from kgcheck.report.documents import Row, by_target, team_rows, unasked
 from kgcheck.report.tables import marks, shown_marks
 from kgcheck.service.access import Curator, Open, Viewer
@@ -197,7 +197,7 @@ def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> 
         with workspace.reading() as ledger:
             team = team_rows(ledger.team_findings(found)) if found.team else []
         trend = None if found.is_check else trend_of(workspace, found)
-    of_sources = [t for t in tallies if t.type not in (CheckType.STRUCTURE, CheckType.EVIDENCE)]
+    of_sources = [t for t in tallies if t.type.asks_sources]
     nodes = [t for t in of_sources if t.target.label and not t.target.relation]
     edges = [t for t in of_sources if t.target.relation]
     return render(
