@@ -5,6 +5,7 @@ a program can follow. All limits stand here.
 """
 
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -283,6 +284,12 @@ def read_only_address(path: Path) -> str | None:
         return f"file:{quote(str(path.absolute()))}?mode=ro"
     # Nobody is writing to it: SQLite need not look out for changes, for which it would write.
     return f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, 64 digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def refuse_odd_name(path: Path) -> None:

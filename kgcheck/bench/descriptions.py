@@ -1,6 +1,5 @@
 """Describe a set by its own facts: a data sheet in Markdown, and Croissant metadata."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from kgcheck.bench.question_runs import grade, score_rows
 from kgcheck.bench.question_sets import BenchQuestion, data_path, read_models, read_set, write_models
 from kgcheck.context import Context
 from kgcheck.errors import InputMissing
+from kgcheck.inputs import sha256_of
 from kgcheck.options import WorkerOptions
 from kgcheck.outputs import write_text
 from kgcheck.reference.snapshot import releases_of
@@ -30,8 +30,7 @@ class DescribedFile(NamedTuple):
         """Describe a file that may be there."""
         if not path.is_file():
             return cls(name, words)
-        with path.open("rb") as stream:
-            return cls(name, words, path.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest())
+        return cls(name, words, path.stat().st_size, sha256_of(path))
 
 
 def write_description(

@@ -21,7 +21,7 @@ import pyarrow as pa
 from kgcheck import __version__, clock
 from kgcheck.duck import connected, insert_arrow, limits
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, SourceAnswer, UnknownName
-from kgcheck.inputs import refuse_outside
+from kgcheck.inputs import refuse_outside, sha256_of
 from kgcheck.literature.documents import Rejected, clean
 from kgcheck.literature.formats import json_lines, json_of, numbered, read_retractions
 from kgcheck.literature.jats import ids_of, journal_of, notices_of, reference_of, text_of, years_of
@@ -33,7 +33,7 @@ from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
 from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, last_page, pmid_id
 from kgcheck.providers.pubmed import work_of_article
-from kgcheck.reference.build import file_date, refuse_out, sha256_of, undated_release
+from kgcheck.reference.build import file_date, refuse_out, undated_release
 from kgcheck.reference.writer import recency
 from kgcheck.settings import Settings
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from kgcheck.errors import LET_READ, ConfigurationError, InputError, MissingExtra
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_whole, sha256_of
 from kgcheck.literature.bert import import_openvino
 from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.trained_verifier import Linear, read_weights, softmax
@@ -162,8 +162,7 @@ def _digest(model: Path, tokenizer: Path, places: tuple[int, ...]) -> str:
     whole = hashlib.sha256(bytes(places))
     for path in (model, *weights, tokenizer):
         try:
-            with path.open("rb") as file:
-                whole.update(hashlib.file_digest(file, "sha256").digest())
+            whole.update(bytes.fromhex(sha256_of(path)))
         except OSError as error:
             raise ConfigurationError(f"cannot read {path}: {error.strerror or error}", LET_READ) from error
     return whole.hexdigest()[:16]

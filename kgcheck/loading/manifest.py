@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from kgcheck import __version__
 from kgcheck.errors import LET_READ, InputError, InputMissing
 from kgcheck.graph.store import DONE, LOAD, Counts
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_whole, sha256_of
 from kgcheck.loading.staging import Staging, holder_name
 from kgcheck.model import Value
 from kgcheck.profile.import_files import Recipe
@@ -120,8 +120,7 @@ def digests(files: dict[str, Path], progress: Progress) -> dict[str, str]:
     with progress.step("looking for changed files", len(files)) as step:
         for name, path in files.items():
             try:
-                with path.open("rb") as stream:
-                    found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+                found[name] = sha256_of(path)
             except OSError as error:
                 raise InputMissing(f"cannot read {path}: {error.strerror}", LET_READ) from error
             step.advance()

@@ -1,6 +1,5 @@
 """Build a reference snapshot from provider files, by the recipes of a profile."""
 
-import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from kgcheck.errors import (
     SnapshotError,
     UnknownName,
 )
-from kgcheck.inputs import MIB, Bounded, refuse_odd_name, refuse_outside
+from kgcheck.inputs import MIB, Bounded, refuse_odd_name, refuse_outside, sha256_of
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.profile.patterns import found_groups
 from kgcheck.profile.reference_files import (
@@ -357,9 +356,3 @@ def undated_release(path: Path) -> str:
     """Return a substitute for the release of a file that states none."""
     day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
     return f"not stated, file of {day}"
-
-
-def sha256_of(path: Path) -> str:
-    """The hash of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -25,6 +25,7 @@ from kgcheck.errors import (
     SourceUnreachable,
     UnknownName,
 )
+from kgcheck.inputs import sha256_of
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, load_reference_recipes, shared_recipes
@@ -32,7 +33,6 @@ from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
-from kgcheck.reference.build import sha256_of
 from kgcheck.reference.ontologies import ontology_file
 from kgcheck.standards.bioregistry import registry
 

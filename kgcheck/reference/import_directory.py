@@ -16,6 +16,7 @@ import duckdb
 from kgcheck import __version__, clock
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import InputError, UsageError
+from kgcheck.inputs import sha256_of
 from kgcheck.loading.manifest import MANIFEST, SNAPSHOT_MADE, UNFINISHED, made_by_build
 from kgcheck.locks import lock_open_file
 from kgcheck.model import Value
@@ -27,7 +28,7 @@ from kgcheck.profile.schema import Label, Pattern, Schema, Species
 from kgcheck.progress import Progress
 from kgcheck.providers.tsv import first_words
 from kgcheck.quoting import identifier, literal
-from kgcheck.reference.build import build_snapshot, sha256_of
+from kgcheck.reference.build import build_snapshot
 from kgcheck.reference.ids_sql import OF_ONE_SEQUENCE, base, filed_elsewhere, part_of_id, sequence
 from kgcheck.reference.snapshot import (
     SourceRelease,

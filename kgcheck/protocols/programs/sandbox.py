@@ -32,7 +32,7 @@ from pydantic import Field
 from kgcheck import clock
 from kgcheck.errors import NAME_THERE, InputError, InputFormat, InputMissing, ProgramError
 from kgcheck.graph.sandbox import NAMESPACES, bubblewrap, missing_guard
-from kgcheck.inputs import MIB, parse_json
+from kgcheck.inputs import MIB, parse_json, sha256_of
 from kgcheck.model import Value
 from kgcheck.protocols.programs.inside import Space, filled, opened
 
@@ -396,7 +396,7 @@ def run_program(
     return ProgramRun(
         language=language,
         sha256=hashlib.sha256(text).hexdigest(),
-        inputs={name: file_digest(path) for name, path in given.items()},
+        inputs={name: sha256_of(path) for name, path in given.items()},
         guard=guard,
         limits=limits,
         started_at=started,
@@ -602,9 +602,3 @@ def _inputs(inputs: Mapping[str, Path]) -> dict[str, Path]:
             raise InputMissing(f"there is no file {path}", NAME_THERE)
         found[name] = path.resolve()
     return found
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

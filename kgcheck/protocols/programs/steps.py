@@ -5,7 +5,6 @@ does the task.
 """
 
 import ast
-import hashlib
 import importlib.util
 import json
 import re
@@ -19,7 +18,7 @@ from pydantic import BaseModel, Field
 from kgcheck.context import Context, noting
 from kgcheck.curation.findings import list_findings
 from kgcheck.errors import InputError, InputFormat, LedgerError, MissingExtra, ProgramError, UnknownName, UsageError
-from kgcheck.inputs import read_whole
+from kgcheck.inputs import read_whole, sha256_of
 from kgcheck.ledger.run import Run
 from kgcheck.llm.budget import Limits, Meter, total_meter
 from kgcheck.llm.forms import messages_of
@@ -333,7 +332,7 @@ class StepPrograms:
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
         inputs = self._inputs(task)
         text = read_whole(program) if program else ""
-        digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()}
+        digests = {name: sha256_of(path) for name, path in inputs.items()}
         model = "" if program else self._model
         key = digest_of_things([task.model_dump(mode="json"), text, digests, self._given.limits.model_dump(), model])
         folder = self._out / step

@@ -21,11 +21,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from kgcheck.bench.insights import Insight
 from kgcheck.errors import InputError, InputFormat, InputMissing, ProgramError
-from kgcheck.inputs import read_whole, wrong_parts
+from kgcheck.inputs import read_whole, sha256_of, wrong_parts
 from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
-from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, file_digest, run_program
+from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, run_program
 from kgcheck.protocols.programs.script_matches import CodeModel
 from kgcheck.protocols.programs.scripts import ScriptDescription, ScriptSource, describe, parse_python, read_scripts
 
@@ -316,7 +316,7 @@ def run_workflow(
                 out = folder / PurePosixPath(step.file).stem
                 run = run_program(program, out, language=step.language, inputs={packed.name: packed}, limits=limits)
             digests = {name: sha256(text.encode()).hexdigest() for name, text in texts.items()}
-            digests |= {name: file_digest(path) for name, path in files.items()}
+            digests |= {name: sha256_of(path) for name, path in files.items()}
             made = {file.name: out / file.name for file in run.files if digests.get(file.name) != file.sha256}
             for file in run.files:
                 if file.name not in made:
