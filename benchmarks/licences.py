@@ -18,9 +18,8 @@ from pathlib import Path
 
 from benchmarks.relation_data import PPI, abstracts, biorelex, gad, ppi
 from kgcheck.resources import resource_dir
-from kgcheck.text.licences import has_form_of_term, key_of
-from kgcheck.text.tokens import tokenize
-from kgcheck.text.words import is_in, words_of_list
+from kgcheck.text.assertions import has_form_of_term, key_of
+from kgcheck.text.words import is_in, tokenize, words_of_list
 
 FEWEST = 5
 """Texts in which a word must stand: rarer ones are of everyday speech as often as of the field."""

@@ -22,7 +22,7 @@ from kgcheck.literature.judges import read_sentences
 from kgcheck.literature.pairs import EdgeClaim
 from kgcheck.model import Stance
 from kgcheck.profile.claims import load_claim_forms
-from kgcheck.text.tokens import is_symbol
+from kgcheck.text.words import is_symbol
 
 _LABELS = {
     "protein": "Protein",

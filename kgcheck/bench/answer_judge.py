@@ -24,9 +24,8 @@ from kgcheck.llm.forms import messages_of
 from kgcheck.model import Value
 from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
-from kgcheck.text.clauses import clauses_of, is_finite
-from kgcheck.text.tokens import tokenize
-from kgcheck.text.words import pattern_of_list, word_pattern, words_of_list
+from kgcheck.text.assertions import clauses_of, is_finite
+from kgcheck.text.words import pattern_of_list, tokenize, word_pattern, words_of_list
 
 if TYPE_CHECKING:
     from kgcheck.llm.budget import Meter

@@ -7,7 +7,7 @@ wrong answer is worse than none.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -18,15 +18,9 @@ _LETTERS = {name: name[0] for name in GREEK.values()}
 _SHORT = {"interleukin": "il", "interleukins": "il", "ils": "il"}
 _SHORT |= {"interferon": "ifn", "interferons": "ifn", "ifns": "ifn"}
 _FOLD = str.maketrans(
-    {
-        **GREEK,
-        **{k.upper(): v for k, v in GREEK.items()},
-        "\u00b5": "mu",
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u2013": "-",
-        "\u2019": "'",
-    }
+    GREEK
+    | {letter.upper(): name for letter, name in GREEK.items()}
+    | {"\u00b5": "mu", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2019": "'"}
 )
 _TOKEN = re.compile(r"\d+(?:-\d+){2,}|\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['-][^\W_]+)*|%|/")
 _CLOSE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(mg|kg|ml|mm|nm|mum|mmol)\b")
@@ -89,15 +83,25 @@ def missing(
     ('mice',)
     """
     text = " ; ".join(sentences)
-    text += "".join(f" ; {other}" for other in _spelt_out(text, abstract))
+    also = []
+    for long, short in explained(abstract or text):
+        if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", text):
+            also.append(long)
+        elif long.lower() in text.lower():
+            also.append(short)
+    text = " ; ".join([text, *also])
+    for group in synonyms:
+        named = re.compile(rf"(?<!\w)(?:{either(group)})(?!\w)", re.IGNORECASE)
+        if group and named.search(text):
+            claim = named.sub(" ", claim)
     there = content_of(text)
-    return tuple(a.words for a in arguments(_without_named(claim, text, synonyms)) if not is_named(a, there))
+    return tuple(a.words for a in arguments(claim) if not is_named(a, there))
 
 
 @lru_cache(maxsize=256)
 def arguments(claim: str) -> tuple[Argument, ...]:
     """The named things and numbers of a claim."""
-    tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", claim.translate(_FOLD)))
+    tokens = _tokens(claim.translate(_FOLD))
     found: dict[tuple[str, str], Argument] = {}
     at = 0
     while at < len(tokens):
@@ -110,32 +114,31 @@ def arguments(claim: str) -> tuple[Argument, ...]:
 
 def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
     """The argument that begins at a token, and how many tokens it takes."""
-    token, following = tokens[at], tokens[at + 1] if at + 1 < len(tokens) else ""
-    word, lower = token, token.lower()
-    if _is_name(lower) and _is_label(lower, following):
+    token, following, after = (*tokens[at : at + 3], "", "")[:3]
+    lower = token.lower()
+    may_have_label = len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in empty_words()
+    if may_have_label and _is_label(lower, following):
         # vitamin C, kinase A, chromosome 21, histone H3; but in "naive T cells" the letter belongs to what follows.
-        after = tokens[at + 2] if at + 2 < len(tokens) else ""
         if lower not in _words("labelled") and after.isalpha() and (_is_common(lower) or _OTHER.search(lower)):
             form = _joined(f"{following} {after}")
             return 3, Argument(f"{following} {after}", "label", frozenset({form, form.removesuffix("s"), f"{form}s"}))
-        return 2, Argument(f"{word} {following}", "label", frozenset({_joined(f"{word} {following}")}))
-    if _NUMBER.fullmatch(token) or lower in _NUMBER_WORDS or lower in _ORDINALS:
-        number = _number(lower)
-        unit = "%" if following.lower() in _PER_CENT else following.lower() if following.lower() in _UNITS else ""
+        return 2, Argument(f"{token} {following}", "label", frozenset({_joined(f"{token} {following}")}))
+    if number := _number(lower):
+        unit = _unit(following)
         shown = f"{token}{unit if unit == '%' else ' ' + unit if unit else ''}"
         return 1 + bool(unit), Argument(shown, "number", frozenset({f"{number}|{unit}"}))
     if re.fullmatch("[B-Z]", token) and following.lower() in _CELLS:
-        forms = frozenset(f"{lower}{cells}" for cells in _CELLS)
-        return 2, Argument(f"{word} {following}", "label", forms)
+        return 2, Argument(f"{token} {following}", "label", frozenset(f"{lower}{cells}" for cells in _CELLS))
     if lower in _populations():
-        return 1, Argument(word, "population", _populations()[lower])
+        return 1, Argument(token, "population", _populations()[lower])
     if lower in _words("humans"):
-        return 1, Argument(word, "human", _words("humans"))
+        return 1, Argument(token, "human", _words("humans"))
     if _is_shaped(token, first=at == 0):
         form = _joined(token)
-        return 1, Argument(word, "name", _same().get(form, frozenset({form})))
-    if _names_something(lower):
-        return 1, Argument(word, "noun", frozenset(_forms(lower)))
+        return 1, Argument(token, "name", _same().get(form, frozenset({form})))
+    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 2 and not _is_common(p)]
+    if any(_stem(p) in _synonyms() or not _OTHER.search(p) for p in parts):
+        return 1, Argument(token, "noun", frozenset(_forms(lower)))
     return 1, None
 
 
@@ -157,17 +160,19 @@ def is_named(argument: Argument, content: SentenceContent) -> bool:
         return bool(argument.forms & content.words)
     if argument.kind == "human":
         # Of people is spoken where nobody is named; not where an animal is.
-        return bool(argument.forms & content.words) or not content.words & _animals()
+        return bool(argument.forms & content.words) or not any(
+            content.words.intersection(line.split()) for line in verifier_rules("arguments")["animals"]
+        )
     if argument.kind in ("name", "label"):
         return bool(argument.forms & content.runs) or _is_inflected(argument, content)
     # Of a word such as ear-leg no part is long enough to be its form.
     as_it_stands = _joined(argument.words.lower().removesuffix("'s")) in content.runs
-    return as_it_stands or any(_near(form, stem) for form in argument.forms for stem in content.stems)
+    return as_it_stands or _has_stem(argument.forms, content)
 
 
 def is_written(word: str, content: SentenceContent) -> bool:
     """Tell if a word stands in a text, in any of its forms."""
-    return any(_near(_stem(word), stem) for stem in content.stems)
+    return _has_stem([_stem(word)], content)
 
 
 def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
@@ -178,52 +183,47 @@ def _is_inflected(argument: Argument, content: SentenceContent) -> bool:
     symbol = any(c.isdigit() or c.isupper() for c in argument.words[1:])
     if symbol and {other for form in argument.forms for other in (f"{form}s", form.removesuffix("s"))} & content.runs:
         return True
-    if "-" not in word and symbol:
-        return False
-    if "-" in word:
-        # Each part of a word such as anti-CD20 must be there.
-        parts = [p for p in _HYPHEN.split(word) if len(p) > 1]
-        return all(
-            _joined(p) in content.runs
-            or (p.isalpha() and any(_near(f, s) for f in _forms(p) for s in content.stems))
-            or (_is_common(p) and p not in _STATES)
-            for p in parts
-        )
-    return any(_near(form, stem) for form in _forms(word) for stem in content.stems)
+    if "-" not in word:
+        return not symbol and _has_stem(_forms(word), content)
+    # Each part of a word such as anti-CD20 must be there.
+    return all(
+        _joined(p) in content.runs
+        or (p.isalpha() and _has_stem(_forms(p), content))
+        or (_is_common(p) and p not in _STATES)
+        for p in _HYPHEN.split(word)
+        if len(p) > 1
+    )
+
+
+def _has_stem(forms: Iterable[str], content: SentenceContent) -> bool:
+    return any(_near(form, stem) for form in forms for stem in content.stems)
 
 
 @lru_cache(maxsize=512)
 def content_of(text: str) -> SentenceContent:
     """Count the words, numbers and runs of words of a text, for comparison with arguments."""
     folded = text.translate(_FOLD)
-    tokens = _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
+    tokens = _tokens(folded)
     # A word stands there whole, of however many parts it is.
     runs = {_joined(form) for t in tokens for form in (t, t.lower().removesuffix("'s"))}
     # A comma or a bracket does not part a name more than a space does; a new sentence does.
     for piece in folded.split(";"):
-        parts = [_letter(p.lower()) for p in _PART.findall(piece)]
-        parts = [_american(p) for p in parts]
+        parts = [_american(_letter(p.lower())) for p in _PART.findall(piece)]
         for count in range(1, _RUN + 1):
             runs |= {"".join(run) for run in zip(*(parts[i:] for i in range(count)), strict=False)}
     words = {p for t in tokens for p in (t.lower().removesuffix("'s"), *t.lower().split("-"))}
-    stems = {stem for w in words for stem in _forms(w, alone=True)}
-    numbers = set()
-    for at, token in enumerate(tokens):
-        following = tokens[at + 1].lower() if at + 1 < len(tokens) else ""
-        for part in token.lower().split("-"):
-            if _NUMBER.fullmatch(part) or part in _NUMBER_WORDS or part in _ORDINALS:
-                unit = "%" if following in _PER_CENT else following if following in _UNITS else ""
-                numbers.add((_number(part), unit))
+    stems = {_stem(part) for w in words for part in w.removesuffix("'s").split("-")}
+    numbers = {
+        (number, _unit(following))
+        for token, following in zip(tokens, [*tokens[1:], ""], strict=False)
+        for part in token.lower().split("-")
+        if (number := _number(part))
+    }
     return SentenceContent(frozenset(runs), frozenset(words), frozenset(stems), frozenset(numbers))
 
 
-def _spelt_out(text: str, abstract: str) -> Iterator[str]:
-    """Long forms of abbreviations in a text, and abbreviations of long forms, as the abstract explains them."""
-    for long, short in explained(abstract or text):
-        if re.search(rf"(?<!\w){re.escape(short)}s?(?!\w)", text):
-            yield long
-        elif long.lower() in text.lower():
-            yield short
+def _tokens(folded: str) -> list[str]:
+    return _TOKEN.findall(_CLOSE.sub(r"\1 \2", folded))
 
 
 @cache
@@ -237,26 +237,13 @@ def explained(abstract: str) -> tuple[tuple[str, str], ...]:
         before = re.findall(r"[\w'-]+", abstract[max(0, match.start() - 120) : match.start()])
         letters = [c for c in short.lower() if c.isalpha()]
         for count in range(1, min(len(letters) + 3, len(before)) + 1):
-            words = before[-count:]
-            if words[0][0].lower() == letters[0] and _abbreviates(letters, " ".join(words).lower()):
-                found.append((" ".join(words), short))
+            long = " ".join(before[-count:])
+            # All letters stand in it, in their order.
+            rest = iter(long.lower())
+            if long[0].lower() == letters[0] and all(letter in rest for letter in letters):
+                found.append((long, short))
                 break
     return tuple(found)
-
-
-def _abbreviates(letters: Sequence[str], long: str) -> bool:
-    """Tell if the letters stand in a long form, in their order, the last ones too."""
-    rest = iter(long)
-    return all(letter in rest for letter in letters)
-
-
-def _without_named(claim: str, text: str, groups: Iterable[Sequence[str]]) -> str:
-    """A claim without the things that a text names by any of their names."""
-    for group in groups:
-        named = re.compile(rf"(?<!\w)(?:{either(group)})(?!\w)", re.IGNORECASE)
-        if group and named.search(text):
-            claim = named.sub(" ", claim)
-    return claim
 
 
 def _is_label(lower: str, following: str) -> bool:
@@ -264,11 +251,6 @@ def _is_label(lower: str, following: str) -> bool:
     if lower in _words("labelled"):
         return bool(re.fullmatch(r"[A-Za-z]|\d{1,3}|[A-Za-z]\d{1,2}|[IVXivx]{2,4}", following))
     return bool(re.fullmatch(r"[B-HJ-Z]|[A-Z]\d{1,2}|[IVX]{2,4}", following)) or (following == "A" and lower.isalpha())
-
-
-def _is_name(lower: str) -> bool:
-    """Tell if a letter or number after this word belongs to it."""
-    return len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in empty_words()
 
 
 def _is_shaped(token: str, *, first: bool) -> bool:
@@ -281,24 +263,16 @@ def _is_shaped(token: str, *, first: bool) -> bool:
     return token[0].isupper() and not first and not _is_common(token.lower())
 
 
-def _names_something(lower: str) -> bool:
-    """Tell if a word names something: a noun, or an adjective or a verb that the rules list."""
-    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 2 and not _is_common(p)]
-    return any(_stem(p) in _synonyms() or not _OTHER.search(p) for p in parts)
-
-
 @cache
 def _is_common(word: str) -> bool:
     return word in empty_words() or _stem(word) in _common() or bool(cue_of(word, CUES))
 
 
-def _forms(lower: str, *, alone: bool = False) -> list[str]:
-    """Stems of a word and of its synonyms; of a hyphenated one, of its parts that name something."""
-    parts = [p for p in lower.removesuffix("'s").split("-") if alone or (len(p) > 3 and not _is_common(p))] or [lower]
-    stems = [_stem(p) for p in parts]
-    if alone:
-        return stems
-    return [other for stem in stems[:1] for other in (stem, *_synonyms().get(stem, ()))]
+def _forms(lower: str) -> tuple[str, ...]:
+    """Stems of a word and of its synonyms; of a hyphenated one, of the first part that names something."""
+    parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 3 and not _is_common(p)]
+    stem = _stem(parts[0] if parts else lower)
+    return (stem, *_synonyms().get(stem, ()))
 
 
 def _near(one: str, other: str) -> bool:
@@ -327,11 +301,16 @@ def _letter(part: str) -> str:
 
 
 def _number(text: str) -> str:
-    word = _NUMBER_WORDS.get(text) or _ORDINALS.get(text)
-    if word:
-        return word
+    """A number in one form; nothing for what is none."""
+    if not _NUMBER.fullmatch(text):
+        return _NUMBER_WORDS.get(text) or _ORDINALS.get(text, "")
     plain = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def _unit(following: str) -> str:
+    lower = following.lower()
+    return "%" if lower in _PER_CENT else lower if lower in _UNITS else ""
 
 
 @cache
@@ -380,8 +359,3 @@ def _populations() -> dict[str, frozenset[str]]:
         for word in line.partition("|")[0].split():
             found[word] = found.get(word, frozenset()) | frozenset(line.replace("|", " ").split())
     return found
-
-
-@cache
-def _animals() -> frozenset[str]:
-    return frozenset(w for line in verifier_rules("arguments")["animals"] for w in line.split())

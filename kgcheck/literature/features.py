@@ -1,7 +1,4 @@
-"""Numeric features of a claim against an abstract's sentences, for the trained verifier.
-
-Each passage is weighed by how well it fits the claim; then the cues of the passages are compared with those of it.
-"""
+"""Numeric features of a claim against an abstract's sentences, for the trained verifier."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +9,7 @@ import numpy as np
 
 from kgcheck.literature.arguments import arguments, content_of, is_named
 from kgcheck.literature.polarity import CUES, POLARITY, Clauses, Numbers, clauses_of, compare, empty_words
-from kgcheck.text.tokens import BREAKS, compounds
-from kgcheck.text.words import pattern_of_list, stemmer
+from kgcheck.text.words import BREAKS, compounds, pattern_of_list, stemmer
 
 NAMED = ("name", "label", "number", "population", "noun", "human")
 """Kinds of things that a claim names, and that the passages which fit best may not name."""
@@ -67,14 +63,13 @@ def look(claim: str, passages: Sequence[str], similar: Sequence[float] | None = 
         places = sorted(best[: MAX_PASSAGES - _TAIL]) + tail
     cosines = np.zeros(len(places)) if similar is None else np.array([float(similar[i]) for i in places])
     polarity = np.array([compare(wanted.clauses, wanted.content, counted[i].clauses) for i in places])
-    polarity = polarity.reshape(len(places), len(POLARITY))
     return Seen(
         claim=wanted,
         passages=tuple(counted[i] for i in places),
         places=tuple(places),
         total=len(passages),
         similar=cosines,
-        polarity=polarity,
+        polarity=polarity.reshape(len(places), len(POLARITY)),
         claim_text=claim,
         texts=tuple(passages[i] for i in places),
     )
@@ -85,8 +80,7 @@ def words_of(text: str) -> ContentWords:
     words = [w for w in compounds(text.lower()) if w not in BREAKS]
     stems = stemmer().stemWords(words)
     content = frozenset(s for s, w in zip(stems, words, strict=True) if w not in empty_words() and len(w) > 1)
-    patterns = [pattern_of_list("cues", kind) for kind in CUES]
-    counts = [sum(1 for w in words if pattern.match(w)) for pattern in patterns]
+    counts = [sum(1 for w in words if pattern_of_list("cues", kind).match(w)) for kind in CUES]
     return ContentWords(
         content=content,
         pairs=frozenset(pairwise(stems)),
@@ -103,8 +97,8 @@ def passage_features(seen: Seen) -> dict[str, Numbers]:
     places = np.array(seen.places, dtype=float)
     columns = {
         "cosine": seen.similar,
-        "coverage": [_share(claim.content, p.content) for p in passages],
-        "pairs": [_share(claim.pairs, p.pairs) for p in passages],
+        "coverage": _shares(claim.content, [p.content for p in passages]),
+        "pairs": _shares(claim.pairs, [p.pairs for p in passages]),
         "numbers": [bool(claim.numbers & p.numbers) for p in passages],
         "place": places / max(seen.total, 1),
         "last": places >= seen.total - 2,
@@ -119,12 +113,17 @@ def claim_features(seen: Seen, fit: Numbers) -> dict[str, float]:
     """Compute the features of a claim against an abstract, whose passages fit it so well."""
     every = list(range(len(seen.passages)))
     sides = {"whole": _side(seen, fit, every), "tail": _side(seen, fit, every[-_TAIL:])}
+    best = np.argsort(-fit, kind="stable")[:_BEST]
+    content = content_of(" ; ".join(seen.texts[int(i)] for i in best))
+    named = arguments(seen.claim_text)
+    lacking = [a.kind for a in named if not is_named(a, content)]
     return {
         **{f"{side}_{name}": value for side, features in sides.items() for name, value in features.items()},
         **_by_cue("claim_", seen.claim.cues),
         "claim_length": min(seen.claim.length, 40) / 20,
         "passages": min(seen.total, 30) / 10,
-        **_unnamed(seen, fit),
+        **{f"unnamed_{kind}": min(lacking.count(kind), 4) / 2 for kind in NAMED},
+        "named": min(len(named), 10) / 5,
     }
 
 
@@ -152,8 +151,8 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> dict[str, float]:
     weights = np.exp(_SHARPNESS * (odds - odds.max()))
     weights /= weights.sum()
     cues = np.array([p.cues for p in passages])
-    coverage = [_share(claim.content, p.content) for p in passages]
-    pairs = [_share(claim.pairs, p.pairs) for p in passages]
+    coverage = _shares(claim.content, [p.content for p in passages])
+    pairs = _shares(claim.pairs, [p.pairs for p in passages])
     pooled, first = weights @ cues, cues[top]
     denied, way = float(claim.cues[0] > 0), _way(claim.cues)
     up, down = float(claim.cues[1] > 0), float(claim.cues[2] > 0)
@@ -165,7 +164,7 @@ def _side(seen: Seen, fit: Numbers, rows: list[int]) -> dict[str, float]:
         "cosine_top": float(cosines[top]),
         "coverage": max(coverage),
         "coverage_top": coverage[top],
-        "coverage_all": _share(claim.content, frozenset().union(*(p.content for p in passages))),
+        "coverage_all": _shares(claim.content, [frozenset().union(*(p.content for p in passages))])[0],
         "pairs": max(pairs),
         "pairs_top": pairs[top],
         "number_shared": float(bool(claim.numbers & passages[top].numbers)),
@@ -207,20 +206,10 @@ def _polarity(polarities: Numbers, weights: Numbers, top: int) -> dict[str, floa
     }
 
 
-def _unnamed(seen: Seen, fit: Numbers) -> dict[str, float]:
-    """Numbers of things of each kind that a claim names and the best passages do not, and of all that it names."""
-    best = np.argsort(-fit, kind="stable")[:_BEST]
-    content = content_of(" ; ".join(seen.texts[int(i)] for i in best))
-    wanted = arguments(seen.claim_text)
-    lacking = [a.kind for a in wanted if not is_named(a, content)]
-    counts = {f"unnamed_{kind}": min(lacking.count(kind), 4) / 2 for kind in NAMED}
-    return counts | {"named": min(len(wanted), 10) / 5}
-
-
 def _way(cues: Numbers) -> float:
     """Between -1, all words say less, and 1, all say more."""
     return float((cues[1] - cues[2]) / (cues[1] + cues[2] + 0.5))
 
 
-def _share(wanted: frozenset[Any], there: frozenset[Any]) -> float:
-    return len(wanted & there) / max(len(wanted), 1)
+def _shares(wanted: frozenset[Any], passages: Iterable[frozenset[Any]]) -> list[float]:
+    return [len(wanted & there) / max(len(wanted), 1) for there in passages]

@@ -1,8 +1,4 @@
-"""Gather papers from a service (PubMed, Europe PMC, ...) into an index, page by page, resumably.
-
-Answers are kept under the day on which a gathering began: the same command asks for none of them again until it has
-ended, and a later day gathers anew.
-"""
+"""Gather papers from a service (PubMed, Europe PMC, ...) into an index, page by page, resumably."""
 
 import hashlib
 import json
@@ -64,7 +60,7 @@ class Gathered(NamedTuple):
 
 
 def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:
-    """Gather papers into an index, which is not built yet."""
+    """Gather papers into an index, which is not built yet: whole ones where that is wanted and the licence is open."""
     if not wanted.query.strip():
         raise UsageError("there is nothing to look for", "name a query in the service's own language")
     note = note_of(corpus.folder, wanted.source, wanted.query)
@@ -76,7 +72,12 @@ def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = No
     while True:
         page = service.page(wanted.query, after, wanted.limit - came)
         records = page.records[: wanted.limit - came]
-        made = [_made(service, record, wanted, corpus.folder) for record in records]
+        made: list[Record] = []
+        for record in records:
+            whole = whole_of(service, record, corpus.folder) if wanted.full_text and record.full_text else None
+            cited = tuple(service.references(record)) if wanted.references else ()
+            citing = tuple(service.citations(record)) if wanted.citations else ()
+            made.append(paper_with(service, record, wanted.source, whole, cited, citing))
         counts += corpus.add_records(made, wanted.source)
         came, after = came + len(records), page.after
         if not after or came >= wanted.limit:
@@ -85,21 +86,13 @@ def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = No
     return Gathered(dict(counts), page.total, day)
 
 
-def _made(service: PaperService, record: PaperRecord, wanted: Gathering, index: Path) -> Record:
-    """A paper of a record, whole where that is wanted and its licence is open."""
-    whole = whole_of(service, record, index) if wanted.full_text and record.full_text else None
-    cited = tuple(service.references(record)) if wanted.references else ()
-    citing = tuple(service.citations(record)) if wanted.citations else ()
-    return paper_with(service, record, wanted.source, whole, cited, citing)
-
-
 def paper_with(
     service: PaperService,
     record: PaperRecord,
     source: SourceName,
-    whole: WholePaper | None,
-    cited: tuple[str, ...],
-    citing: tuple[str, ...],
+    whole: WholePaper | None = None,
+    cited: tuple[str, ...] = (),
+    citing: tuple[str, ...] = (),
 ) -> WholePaper | Rejected:
     """A paper with what is known of it."""
     if whole:
@@ -164,8 +157,4 @@ def day_of(note: Path, today: str | None) -> str:
 
 def write_note(note: Path, wanted: Mapping[str, object], day: str, *, ended: bool) -> None:
     """Keep what is gathered, since which day, and whether it ended."""
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise IndexFault(f"cannot write {note}: {error.strerror}", "free disk space") from error
     write_text(note, json.dumps({**wanted, "day": day, "ended": ended}, indent=1) + "\n")

@@ -1,7 +1,7 @@
 """Gather abstracts for a graph: those that its edges cite, then those that name both ends of undecided edges.
 
-Papers that came are in the index; papers that a service lacks, and edges that were searched, are noted beside it. So
-the same call goes on where the one before ended, and asks again only after some time.
+Papers that a service lacks, and edges that were searched, are noted beside the index, so that the same call goes on
+where the one before ended, and asks again only after some time.
 """
 
 import json
@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kgcheck import clock
 from kgcheck.duck import connected
-from kgcheck.errors import IndexFault, InputError
+from kgcheck.errors import InputError
 from kgcheck.graph.citations import citations_sql
 from kgcheck.graph.store import GraphStore
 from kgcheck.inputs import parse_json, read_whole
@@ -23,7 +22,7 @@ from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.formats import Record
 from kgcheck.literature.gather import FOLDER, SERVICES, paper_with
 from kgcheck.literature.pairs import EdgeClaim
-from kgcheck.outputs import make_folder, write_text
+from kgcheck.outputs import write_text
 from kgcheck.providers.http import Http
 from kgcheck.providers.paper_service import PaperRecord, PaperService, lots
 
@@ -40,18 +39,16 @@ _FIELDS: Mapping[GraphPaperSource, tuple[str, ...]] = {
 
 
 class GraphPapers(NamedTuple):
-    """Result of gathering papers for a graph."""
+    """Result: records by what became of them, papers that edges cite, and those that the service lacks.
+
+    Then edges that were searched now, and papers and edges that were not asked for, as the budget was spent.
+    """
 
     counts: dict[str, int]
-    """Records by what became of them."""
     cited: int
-    """Papers that edges cite."""
     lacking: int
-    """Cited papers that the service does not have, or has without an abstract."""
     searched: int
-    """Edges that were searched now."""
     waiting: int
-    """Papers and edges that were not asked for, as the budget was spent."""
 
 
 def cited_papers(store: GraphStore) -> list[str]:
@@ -110,7 +107,11 @@ class _Gathering:
         self.counts: Counter[str] = Counter()
         self._limit, self._came = limit, 0
         self._file = corpus.folder / FOLDER / f"graph-{source}.json"
-        self._tried = _read(self._file)
+        self._tried: dict[str, str] = {}
+        # Only what is asked for again depends on these notes.
+        with suppress(InputError, ValueError, AttributeError):
+            if self._file.is_file():
+                self._tried = {str(name): str(day) for name, day in parse_json(read_whole(self._file)).items()}
         self._since = (self._today - AGAIN).isoformat()
 
     @property
@@ -125,25 +126,14 @@ class _Gathering:
 
     def add(self, records: Iterable[PaperRecord]) -> None:
         new = {record.key: record for record in records if all(map(self.lacks, record.ids))}
-        made: list[Record] = [paper_with(self.service, one, self._source, None, (), ()) for one in new.values()]
+        made: list[Record] = [paper_with(self.service, one, self._source) for one in new.values()]
         self.counts += self._corpus.add_records(made, self._source)
         self._came += len(made)
 
     def note(self, names: Iterable[str]) -> None:
         """Note what need not be looked for again soon."""
         self._tried |= dict.fromkeys(names, self._today.isoformat())
-        try:
-            make_folder(self._file.parent)
-            write_text(self._file, json.dumps(self._tried, indent=1) + "\n")
-        except OSError as error:
-            raise IndexFault(f"cannot write {self._file}: {error.strerror}", "free disk space") from error
-
-
-def _read(file: Path) -> dict[str, str]:
-    """The notes; only what is asked for again depends on them."""
-    with suppress(InputError, ValueError, AttributeError):
-        return {str(name): str(day) for name, day in parse_json(read_whole(file)).items()} if file.is_file() else {}
-    return {}
+        write_text(self._file, json.dumps(self._tried, indent=1) + "\n")
 
 
 def _query(claim: EdgeClaim, source: GraphPaperSource) -> str:

@@ -10,7 +10,7 @@ from kgcheck.literature.documents import Document
 from kgcheck.literature.pairs import WEIGHTS as PAIRS
 from kgcheck.literature.pairs import EdgeClaim, PairVerifier
 from kgcheck.literature.trained_verifier import read_weights
-from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities, Verifier, together, verify
+from kgcheck.literature.verify import ClaimVerdict, Opinion, Verifier, together, verify
 from kgcheck.model import Stance
 from kgcheck.resources import resource_dir
 
@@ -20,7 +20,6 @@ SURE_ENOUGH = 0.6
 SHIPPED = "verifier/calibration.json"
 
 _LONGEST_NAME = 200
-_NONE = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
 _AS_JUDGED = Standing(decides=True, why="counted as judged, whatever the judge was measured at")
 
 
@@ -85,15 +84,15 @@ class Judges:
         whole = Judge(self.name, opinion.by, self.prompt)
         models = opinion.by.split(AND)
         single = [j._replace(model=model) for j, model in zip(self._judges, models, strict=True)]
-        wanted = max(self._wanted(judge.name) for judge in self._judges)
+        trust = [TRUST[judge.name] if self._trust is None else self._trust for judge in single]
         if len(single) == 1 or self._calibrations_of(whole):
-            return self._measured(whole, opinion.stance, relations, wanted)
-        weights = [self._measured(j, opinion.stance, relations, self._wanted(j.name)) for j in single]
+            return self._measured(whole, opinion.stance, relations, max(trust))
+        weights = [self._measured(j, opinion.stance, relations, own) for j, own in zip(single, trust, strict=True)]
         whys = [f"{j.name} {weight}" for j, weight in zip(single, weights, strict=True)]
         return Standing(all(weight.decides for weight in weights), "; ".join(whys))
 
     def read_by_all(self, opinion: Opinion) -> bool:
-        """Tell if every judge had a say in an opinion: a further one is asked only where those before it speak."""
+        """Tell if every judge had a say in an opinion."""
         return len(opinion.by.split(AND)) == len(self._judges)
 
     def notes(self) -> list[str]:
@@ -105,13 +104,20 @@ class Judges:
             for name, models in changed
         ]
 
-    def _wanted(self, name: str) -> float:
-        return TRUST[name] if self._trust is None else self._trust
-
     def _read(self, judge: Judge, claim: EdgeClaim, documents: Sequence[Document], *, unlike: bool) -> ClaimVerdict:
+        """What one judge says; silent where it is not sure enough, or no quote holds both ends."""
         verdict = read_sentences(claim, documents, judge.verifier, unlike=unlike)
         enough = 0.0 if judge.verifier is None else SURE_ENOUGH
-        opinions = [_counted(o, claim, enough, judge.model) for o in verdict.opinions]
+        opinions = []
+        for opinion in verdict.opinions:
+            if opinion.stance is not Stance.SILENT and opinion.probability < enough:
+                sure = f"{opinion.probability:.2f} of {enough:g}"
+                opinion = opinion.dropped_for(f"it {opinion.stance.value}, but not surely enough: {sure}")
+            elif opinion.stance is not Stance.SILENT and not any(claim.places(quote.text) for quote in opinion.quotes):
+                opinion = opinion.dropped_for("no sentence that is quoted names both ends")
+            # The name comes from an endpoint, and must not read as that of several judges, joined to others' either.
+            by = (opinion.by or judge.model)[:_LONGEST_NAME].replace(AND.rstrip(), " &")
+            opinions.append(opinion.model_copy(update={"by": by}))
         self.seen[judge.name].update(o.by for o in opinions)
         return together(verdict.claim, verdict.verifier, opinions, verdict.retracted)
 
@@ -137,7 +143,13 @@ def read_sentences(
     claim: EdgeClaim, documents: Iterable[Document], verifier: Verifier | None = None, *, unlike: bool
 ) -> ClaimVerdict:
     """Judge an edge by the sentences of documents that name both of its ends; by the reader of pairs, or a verifier."""
-    read = [_only_matching(document, claim) for document in documents]
+    read = []
+    for document in documents:
+        spans = (
+            span for span, passage in zip(document.spans, document.passages, strict=True) if claim.matches(passage)
+        )
+        # Only these are read; offsets stay as they are.
+        read.append(document.model_copy().with_spans(tuple(spans)))
     return verify(claim.claim, read, verifier or PairVerifier(claim, unlike=unlike), (claim.head, claim.tail))
 
 
@@ -166,34 +178,12 @@ def shipped_calibration() -> Calibration:
     return read_weights(resource_dir("corpus") / SHIPPED, Calibration)
 
 
-def _only_matching(document: Document, claim: EdgeClaim) -> Document:
-    """A document of whose abstract only the sentences are read that say such a thing; offsets stay as they are."""
-    places = [i for i, passage in enumerate(document.passages) if claim.matches(passage)]
-    return document.model_copy().with_spans(tuple(document.spans[i] for i in places))
-
-
-def _counted(opinion: Opinion, claim: EdgeClaim, enough: float, model: str) -> Opinion:
-    """An opinion with who has it; silent where it is not sure enough, or no quote holds both ends."""
-    # The name comes from an endpoint, and must not read as that of several judges, joined to others' names either.
-    changed: dict[str, object] = {"by": (opinion.by or model)[:_LONGEST_NAME].replace(AND.rstrip(), " &")}
-    if opinion.stance is not Stance.SILENT:
-        why = ""
-        if opinion.probability < enough:
-            why = f"it {opinion.stance.value}, but not surely enough: {opinion.probability:.2f} of {enough:g}"
-        elif not any(claim.places(quote.text) for quote in opinion.quotes):
-            why = "no sentence that is quoted names both ends"
-        if why:
-            changed |= {"stance": Stance.SILENT, "probabilities": _NONE, "quotes": (), "note": why, "dropped": True}
-    return opinion.model_copy(update=changed)
-
-
 def _agreed(one: Opinion, other: Opinion) -> Opinion:
     """The opinion on a paper that two judges share, as sure as the less sure one; silence where they differ."""
     by = f"{one.by}{AND}{other.by}"
-    if one.stance is other.stance:
-        surer = max(one, other, key=lambda o: o.probability)
-        less = min(one, other, key=lambda o: o.probability)
-        return less.model_copy(update={"by": by, "quotes": one.quotes, "note": one.note or surer.note})
-    note = f"the judges differ: one {one.stance.value}, another {other.stance.value}"
-    changed = {"stance": Stance.SILENT, "probabilities": _NONE, "quotes": (), "note": note, "dropped": True}
-    return one.model_copy(update={"by": by, **changed})
+    if one.stance is not other.stance:
+        differ = f"the judges differ: one {one.stance.value}, another {other.stance.value}"
+        return one.dropped_for(differ).model_copy(update={"by": by})
+    surer = max(one, other, key=lambda o: o.probability)
+    less = min(one, other, key=lambda o: o.probability)
+    return less.model_copy(update={"by": by, "quotes": one.quotes, "note": one.note or surer.note})

@@ -17,7 +17,7 @@ from pydantic.json_schema import SkipJsonSchema
 from kgcheck.inputs import wrong_parts
 from kgcheck.literature.documents import Document
 from kgcheck.literature.features import MAX_PASSAGES
-from kgcheck.literature.verify import Opinion, Probabilities, Quote, quote_at
+from kgcheck.literature.verify import SILENCE, Opinion, Probabilities, Quote, quote_at
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient, Message
 from kgcheck.llm.forms import messages_of, with_schema
@@ -110,8 +110,7 @@ class LlmVerifier:
         together, named = 1 if self._client.small else TOGETHER, set[str]()
         for at in range(0, len(documents), together):
             part = documents[at : at + together]
-            messages = _messages(claim, part, self._client.small)
-            form = _form_of(part, self._client.small)
+            messages, form = _messages(claim, part, self._client.small), _form_of(part, self._client.small)
             answer, _ = self._client.answer(messages, form, meter=meter, temperature=0, named=named)
             by_paper = {s.paper: s for s in reversed(answer.opinions)}
             unread = {n: why for n, why in answer.unread if n is not None}
@@ -171,21 +170,20 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
 
 def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:
     """Return a model's opinion, as far as the paper bears it out."""
-    none = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
-    if opinion is None and not unread:
-        return Opinion.on(document, none, note="the model said nothing of this paper")
-    stance = Stance(opinion.stance) if opinion else Stance.SILENT
-    quotes: tuple[Quote, ...] = ()
-    if opinion and stance is not Stance.SILENT:
-        quotes = tuple(dict.fromkeys(q for s in opinion.quotes if (q := _quote(document, s))))
-    if opinion and (quotes or stance is Stance.SILENT):
-        rest = (1 - opinion.probability) / 2
-        chances = {s.value: opinion.probability if s is stance else rest for s in Stance}
-        return Opinion.on(document, Probabilities.model_validate(chances), stance, quotes)
-    why = "the model quoted no sentence or clause that stands in this paper"
+    silent = Opinion.on(document, SILENCE)
     if opinion is None:
-        why = f"what the model said of this paper cannot be read: {unread}"
-    return Opinion.on(document, none, note=why).model_copy(update={"dropped": True})
+        if not unread:
+            return silent.model_copy(update={"note": "the model said nothing of this paper"})
+        return silent.dropped_for(f"what the model said of this paper cannot be read: {unread}")
+    stance = Stance(opinion.stance)
+    quotes = list(dict.fromkeys(q for s in opinion.quotes if (q := _quote(document, s))))
+    if stance is not Stance.SILENT and not quotes:
+        return silent.dropped_for("the model quoted no sentence or clause that stands in this paper")
+    rest = (1 - opinion.probability) / 2
+    chances = {s.value: opinion.probability if s is stance else rest for s in Stance}
+    return Opinion.on(
+        document, Probabilities.model_validate(chances), stance, () if stance is Stance.SILENT else quotes
+    )
 
 
 def _quote(document: Document, pointed: QuotedSentence) -> Quote | None:
@@ -193,11 +191,9 @@ def _quote(document: Document, pointed: QuotedSentence) -> Quote | None:
     if not 1 <= pointed.sentence <= len(document.spans):
         return None
     start, end = document.spans[pointed.sentence - 1]
-    words = pointed.words.strip()
-    found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", document.abstract[start:end]) if words else None
-    if found is None:
-        return None
-    whole = words.rstrip(".!? ") == document.abstract[start:end].strip().rstrip(".!? ")
-    if not whole and len(re.findall(r"[^\W_]+", words)) < CLAUSE:
-        return None
-    return quote_at(document, (start + found.start(), start + found.end()))
+    sentence, words = document.abstract[start:end], pointed.words.strip()
+    found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", sentence) if words else None
+    whole = words.rstrip(".!? ") == sentence.strip().rstrip(".!? ")
+    if found and (whole or len(re.findall(r"[^\W_]+", words)) >= CLAUSE):
+        return quote_at(document, (start + found.start(), start + found.end()))
+    return None

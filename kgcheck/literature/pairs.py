@@ -1,10 +1,8 @@
 """PairVerifier: judge an edge by sentences that name both its ends, with a trained model.
 
-A trained model says how likely a sentence has the two to do with each other. Its features stand between, before and
-after the two names: words, distance, lists, clauses, denials, hedges, other names that are nearer, and who does what to
-whom; and, of an abstract, how often and where it names the two. ``python -m benchmarks.relations`` trains the weights
-in ``corpus/verifier/pairs.json``. Only an outright denial that has both in its scope contradicts; where an edge has a
-direction, a sentence counts only if it has the same one.
+Its features stand between, before and after the two names, and tell how often and where an abstract names them.
+``python -m benchmarks.relations`` trains the weights in ``corpus/verifier/pairs.json``. Only an outright denial that
+has both in its scope contradicts; where an edge has a direction, a sentence counts only if it has the same one.
 """
 
 import re
@@ -20,13 +18,11 @@ from kgcheck.literature.names import naming
 from kgcheck.literature.polarity import CUES
 from kgcheck.literature.roles import Act, acts
 from kgcheck.literature.trained_verifier import read_weights
-from kgcheck.literature.verify import Opinion, Probabilities, quote_at
+from kgcheck.literature.verify import SILENCE, Opinion, Probabilities, quote_at
 from kgcheck.model import Stance, Value
 from kgcheck.resources import resource_dir
-from kgcheck.text.assertions import Assertion, PairReading, read_pair
-from kgcheck.text.clauses import ONE, TWO
-from kgcheck.text.tokens import is_symbol, tokenize
-from kgcheck.text.words import is_in, pattern_of_list, stemmer, verifier_rules, word_pattern
+from kgcheck.text.assertions import ONE, TWO, Assertion, read_pair
+from kgcheck.text.words import is_in, is_symbol, pattern_of_list, stemmer, tokenize, verifier_rules, word_pattern
 
 WEIGHTS = "verifier/pairs.json"
 _BREAKS = frozenset(("whereas", "while", "but", "although", "though", "which", "because", ";", ":"))
@@ -117,50 +113,42 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
     """Compute the features of two names in the words of a clause."""
     text = text_of(clause)
     tokens = [OTHER if is_symbol(t) and t not in (ONE, TWO) else t for t in clause]
-    a, b = sorted((_place(tokens, ONE), _place(tokens, TWO)))
-    a0, b0 = max(0, a - _TOO_LONG), b + _TOO_LONG
-    tokens, b, a = tokens[a0:b0], b - a0, a - a0
+    a, b = sorted(tokens.index(mark) if mark in tokens else 0 for mark in (ONE, TWO))
+    begin = max(0, a - _TOO_LONG)
+    tokens, b, a = tokens[begin : b + _TOO_LONG], b - begin, a - begin
     before, between, after = tokens[:a], tokens[a + 1 : b], tokens[b + 1 :]
-    found: dict[str, float] = {}
     words = [w for w in between if w[0].isalnum() and w != OTHER]
-    names = sum(w == OTHER for w in between)
-    found["far"] = float(np.log1p(len(between)))
-    found["near"] = float(len(between) <= 3)
-    found["very_far"] = float(len(between) > 25)
-    found["names_between"] = float(min(names, 4))
-    found["names_all"] = float(np.log1p(sum(w == OTHER for w in tokens)))
-    found["commas"] = float(min(between.count(","), 4))
-    found["breaks"] = float(min(sum(w in _BREAKS for w in between), 2))
-    found["listed"] = float(all(w in _LIST or w == OTHER for w in between))
-    found["hyphen"] = float(between == ["-"] or between == ["/"])
-    found["length"] = min(len(tokens), 80) / 40
-    for kind in CUES:
-        pattern = pattern_of_list("cues", kind)
-        found[f"{kind}_between"] = float(any(pattern.match(w) for w in words))
-        found[f"{kind}_around"] = float(any(pattern.match(w) for w in (*before[-_AROUND:], *after[:_AROUND])))
     read = acts(text)
     way = directed(text, read)
-    found["act"] = float(way.straight or way.turned)
-    found["act_mutual"] = float(way.mutual)
-    found["act_denied"] = float(
-        any(x.denied and ONE in x.agent + x.patient and TWO in x.agent + x.patient for x in read)
-    )
+    found = {
+        "far": float(np.log1p(len(between))),
+        "near": float(len(between) <= 3),
+        "very_far": float(len(between) > 25),
+        "names_between": float(min(between.count(OTHER), 4)),
+        "names_all": float(np.log1p(tokens.count(OTHER))),
+        "commas": float(min(between.count(","), 4)),
+        "breaks": float(min(sum(w in _BREAKS for w in between), 2)),
+        "listed": float(all(w in _LIST or w == OTHER for w in between)),
+        "hyphen": float(between in (["-"], ["/"])),
+        "length": min(len(tokens), 80) / 40,
+        "act": float(way.straight or way.turned),
+        "act_mutual": float(way.mutual),
+        "act_denied": float(any(x.denied and all(m in x.agent + x.patient for m in (ONE, TWO)) for x in read)),
+    }
+    beside = {"between": words, "around": [*before[-_AROUND:], *after[:_AROUND]]}
+    for kind in CUES:
+        matches = pattern_of_list("cues", kind).match
+        found |= {f"{kind}_{where}": float(any(map(matches, kept))) for where, kept in beside.items()}
     if unlike:
-        found |= {f"unlike_{name}": found[name] for name in _UNLIKE}
-        found["unlike"] = 1.0
+        found |= {f"unlike_{name}": found[name] for name in _UNLIKE} | {"unlike": 1.0}
     found |= _structure(tokens, a, b)
     if around:
         found |= around.features
-    for where, kept in (("b", words), ("f", before[-_AROUND:]), ("a", after[:_AROUND]), ("s", (*before, *after))):
-        for stem in stemmer().stemWords([w for w in kept if w.isalpha() and w.islower()]):
-            found[f"{where}:{stem}"] = 1.0
-    if between:
-        found[f"n:{between[0].lower()}"] = 1.0
-        found[f"p:{between[-1].lower()}"] = 1.0
-    if after:
-        found[f"e:{after[0].lower()}"] = 1.0
-    if before:
-        found[f"d:{before[-1].lower()}"] = 1.0
+    for where, kept in (("b", words), ("f", before[-_AROUND:]), ("a", after[:_AROUND]), ("s", [*before, *after])):
+        stems = stemmer().stemWords([w for w in kept if w.isalpha() and w.islower()])
+        found |= {f"{where}:{stem}": 1.0 for stem in stems}
+    for where, ends in (("n", between[:1]), ("p", between[-1:]), ("e", after[:1]), ("d", before[-1:])):
+        found |= {f"{where}:{word.lower()}": 1.0 for word in ends}
     return found
 
 
@@ -174,7 +162,6 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
     left = min((a - i for i in verbs if i < a), default=_TOO_LONG)
     right = min((i - b for i in verbs if i > b), default=_TOO_LONG)
     apart = any(t == "," or t == OTHER or t in _BREAKS for t in between)
-    repeated = [min(tokens.count(mark), 4) for mark in (ONE, TWO)]
     seen = {
         "nearer_left": any(0 < a - i < gap for i in others),
         "nearer_right": any(0 < i - b < gap for i in others),
@@ -194,9 +181,11 @@ def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
         "be": any(t in ("is", "are", "was", "were", "been") for t in between),
         "first": a <= 3,
         **{f"gap_{low}": low <= gap <= high for low, high in _GAPS},
+        "ones": min(tokens.count(ONE), 4),
+        "twos": min(tokens.count(TWO), 4),
+        "relates_between": min(len(inner), 3),
     }
     found = {name: float(value) for name, value in seen.items()}
-    found |= {"ones": float(repeated[0]), "twos": float(repeated[1]), "relates_between": float(min(len(inner), 3))}
     if inner:
         found[f"t:{stemmer().stemWord(tokens[inner[0]])}"] = 1.0
     if verbs:
@@ -210,10 +199,6 @@ def probability(features: Mapping[str, float], weights: PairWeights) -> float:
     """Compute how likely a sentence says that the two have to do with each other."""
     odds = weights.intercept + sum(weights.weights.get(name, 0.0) * value for name, value in features.items())
     return float(1 / (1 + np.exp(-odds)))
-
-
-def _place(tokens: Sequence[str], mark: str) -> int:
-    return tokens.index(mark) if mark in tokens else 0
 
 
 @cache
@@ -260,17 +245,29 @@ class EdgeClaim:
             return []
         ones = [m.span() for m in head.finditer(sentence)]
         twos = [m.span() for m in tail.finditer(sentence)] if ones else []
-        apart = [(a, b) for a in ones for b in twos if _are_apart(sentence, *sorted((a, b)))]
-        return sorted(apart, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
+        found = []
+        for pair in ((a, b) for a in ones for b in twos):
+            first, second = sorted(pair)
+            # A hyphen is before one of them only where it joins it to the other: "A-B".
+            joined = all(
+                start == second[0] == first[1] + 1 for start, _ in pair if start and sentence[start - 1] == "-"
+            )
+            if joined and first[1] <= second[0]:
+                found.append(pair)
+        return sorted(found, key=lambda p: max(p[0][0] - p[1][1], p[1][0] - p[0][1]))[:_MOST]
 
     def unnamed_in(self, text: str) -> list[str]:
         """Return the ends that a text names nowhere, not even by all words of one of their names."""
-        stems = _stems(text)
+
+        def stems(of: str) -> set[str]:
+            return set(stemmer().stemWords([word for word in re.findall(r"\w+", of.lower()) if len(word) > 2]))
+
+        there = stems(text)
         ends = zip((self.head, self.tail), self._naming, strict=True)
         return [
             names[0]
             for names, pattern in ends
-            if not (pattern and pattern.search(text)) and not any(1 < len(s := _stems(n)) and s <= stems for n in names)
+            if not (pattern and pattern.search(text)) and not any(1 < len(s := stems(n)) and s <= there for n in names)
         ]
 
     @cached_property
@@ -287,28 +284,10 @@ class EdgeClaim:
         return any(not act.mutual for act in acts(self.claim))
 
 
-def _stems(text: str) -> set[str]:
-    return set(stemmer().stemWords([word for word in re.findall(r"\w+", text.lower()) if len(word) > 2]))
-
-
 @cache
 def _relation_words(cues: tuple[str, ...]) -> re.Pattern[str]:
     general = verifier_rules("cues")["relates"] + verifier_rules("cues")["relates_also"]
     return word_pattern([cue.split()[0].lower() for cue in cues] or general)
-
-
-def _are_apart(sentence: str, first: Span, second: Span) -> bool:
-    """Tell if two names stand apart, and a hyphen is before one of them only where it joins it to the other: "A-B"."""
-    hyphens = [start for start, _ in (first, second) if start and sentence[start - 1] == "-"]
-    return first[1] <= second[0] and all(start == second[0] == first[1] + 1 for start in hyphens)
-
-
-class _Reading(NamedTuple):
-    """Reading of one sentence for an edge."""
-
-    span: Span
-    chance: float
-    assertion: Assertion
 
 
 class PairVerifier:
@@ -323,25 +302,30 @@ class PairVerifier:
         self._weights = load_pair_weights()
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        return [self._opinion(document) for document in documents]
+        return list(map(self._opinion, documents))
 
     def _opinion(self, document: Document) -> Opinion:
+
         around = self._around(document)
-        readings = [r for span in document.spans if (r := self._reading(document.abstract, span, around))]
-        readings.sort(key=lambda r: -r.chance)
-        denials = [r for r in readings if r.assertion is Assertion.DENIED]
-        speaks = [r for r in readings if r.assertion is Assertion.STATED and r.chance >= SURE]
-        best = max((r.chance for r in readings if r.assertion is Assertion.STATED), default=0.0)
-        chances = Probabilities(supports=best, contradicts=0.0, silent=1 - best)
-        stance = Stance.SUPPORTS if speaks else Stance.SILENT
-        if denials and not speaks:
-            chances, stance = Probabilities(supports=0.0, contradicts=DENIED, silent=1 - DENIED), Stance.CONTRADICTS
+        stated: list[tuple[float, Span]] = []
+        denials: list[tuple[float, Span]] = []
+        for span in document.spans:
+            assertion, chance = self._reading(document.abstract, span, around)
+            if assertion in (Assertion.STATED, Assertion.DENIED):
+                (stated if assertion is Assertion.STATED else denials).append((-chance, span))
+        best = -min(stated)[0] if stated else 0.0
+        shown = speaks = [found for found in stated if -found[0] >= SURE]
+        chances, stance, note = Probabilities(supports=best, contradicts=0.0, silent=1 - best), Stance.SILENT, ""
+        if denials and speaks:
+            # Of other conditions, or in doubt.
+            chances, note, shown = SILENCE, "one sentence of it says so, another denies it", []
+        elif speaks:
+            stance = Stance.SUPPORTS
         elif denials:
-            # One sentence has it, another denies it: of other conditions, or in doubt.
-            chances, stance = Probabilities(supports=0.0, contradicts=0.0, silent=1.0), Stance.SILENT
-        shown = {Stance.SUPPORTS: speaks, Stance.CONTRADICTS: denials}.get(stance, [])
-        note = "one sentence of it says so, another denies it" if denials and speaks else ""
-        quotes = [quote_at(document, span) for span in sorted(r.span for r in shown[:_QUOTED])]
+            chances, stance = Probabilities(supports=0.0, contradicts=DENIED, silent=1 - DENIED), Stance.CONTRADICTS
+            shown = denials
+        best_first = sorted(shown, key=lambda found: found[0])[:_QUOTED]
+        quotes = [quote_at(document, span) for span in sorted(span for _, span in best_first)]
         return Opinion.on(document, chances, stance, quotes, note)
 
     def _around(self, document: Document) -> tuple[Around, tuple[Span, ...]] | None:
@@ -358,22 +342,21 @@ class PairVerifier:
         return Around(len(texts), ones, twos, 0), spans
 
     def _reading(
-        self, text: str, span: Span, abstract: tuple[Around, tuple[Span, ...]] | None = None
-    ) -> _Reading | None:
+        self, text: str, span: Span, abstract: tuple[Around, tuple[Span, ...]] | None
+    ) -> tuple[Assertion, float]:
+        """Read one sentence, and how likely it has the two to do with each other."""
         sentence = text[slice(*span)]
         around = abstract[0]._replace(at=sum(a <= span[0] for a, _ in abstract[1])) if abstract else None
         places = self._claim.places(sentence)
-        if not places:
-            return None
         read = {p: read_pair(sentence, *p, self._claim.relates, unlike=self._unlike) for p in places}
         assertion = _together({p: r.assertion for p, r in read.items()})
-        best = max((self._chance(r, around) for r in read.values() if r.assertion is assertion), default=0.0)
-        return _Reading(span, best, assertion)
-
-    def _chance(self, reading: PairReading, around: Around | None) -> float:
-        if not reading.clause or (self._claim.has_direction and not directed(text_of(reading.clause)).straight):
-            return 0.0
-        return probability(pair_features(reading.clause, unlike=self._unlike, around=around), self._weights)
+        best = 0.0
+        for reading in read.values():
+            directs = not self._claim.has_direction or directed(text_of(reading.clause)).straight
+            if reading.assertion is assertion and reading.clause and directs:
+                features = pair_features(reading.clause, unlike=self._unlike, around=around)
+                best = max(best, probability(features, self._weights))
+        return assertion, best
 
 
 def _together(asserted: Mapping[tuple[Span, Span], Assertion]) -> Assertion:

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kgcheck.text.tokens import BREAKS, compounds
-from kgcheck.text.words import pattern_of_list, stemmer, words_of_list
+from kgcheck.text.words import BREAKS, compounds, pattern_of_list, stemmer, words_of_list
 
 CUES = ("denial", "more", "less", "doubt", "affirmation")
 POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agrees", "way_differs", "sign")
@@ -31,20 +30,11 @@ Numbers = NDArray[np.float64]
 
 
 class StemmedWord(NamedTuple):
-    """A word: its stem, and which kind of cue it is, if any."""
+    """A word with its stem and the kind of cue that it is, if any."""
 
     word: str
     stem: str
     kind: str
-
-
-class TermReading(NamedTuple):
-    """Polarity of a text for some terms."""
-
-    matched: int
-    denied: bool
-    removed: bool
-    way: int
 
 
 Clauses = tuple[tuple[StemmedWord, ...], ...]
@@ -60,7 +50,9 @@ def clauses_of(text: str) -> Clauses:
         elif word in turns:
             pieces.append([word])
         else:
-            pieces[-1] += _parts(word)
+            head, hyphen, tail = word.rpartition("-")
+            # tlr4-deficient: a cue that ends a word is one of its own.
+            pieces[-1] += [head, tail] if hyphen and cue_of(tail, _KINDS) in ("gone", "deny_all") else [word]
     found: list[list[str]] = []
     inserted = False
     for piece in filter(None, pieces):
@@ -81,32 +73,27 @@ def clauses_of(text: str) -> Clauses:
 
 def compare(claim: Clauses, terms: Set[str], passage: Clauses) -> Numbers:
     """Compare the polarity of a passage with that of a claim."""
-    of_claim, of_passage = read(claim, terms), read(passage, terms)
-    if not of_passage.matched:
+    (_, claim_denied, claim_removed, claim_way), (matched, own_denied, own_removed, own_way) = (
+        _read(clauses, terms) for clauses in (claim, passage)
+    )
+    if not matched:
         return np.zeros(len(POLARITY))
-    denied, removed = of_claim.denied != of_passage.denied, of_claim.removed != of_passage.removed
-    way = of_claim.way * of_passage.way or (of_passage.way if removed else 0)
+    denied, both, removed = claim_denied != own_denied, claim_denied and own_denied, claim_removed != own_removed
+    way = claim_way * own_way or (own_way if removed else 0)
     way = -way if removed else way
     against = (removed and not way) or way < 0
     # Denied and of the other direction at once, or both denied with other directions: it may be either.
     sign = (0 if against else -1) if denied else (-1 if against else 1)
-    if of_claim.denied and of_passage.denied and against:
+    if both and against:
         sign = 0
-    return np.array(
-        [
-            of_passage.matched / max(len(terms), 1),
-            float(denied),
-            float(of_claim.denied and of_passage.denied),
-            float(removed),
-            float(way > 0),
-            float(way < 0),
-            float(sign),
-        ]
-    )
+    return np.array([matched / max(len(terms), 1), denied, both, removed, way > 0, way < 0, sign], dtype=float)
 
 
-def read(clauses: Clauses, terms: Set[str]) -> TermReading:
-    """Read the polarity of terms from the clauses that hold them, the best first, each for the terms that it adds."""
+def _read(clauses: Clauses, terms: Set[str]) -> tuple[int, bool, bool, int]:
+    """Number of the terms that clauses hold, whether they are denied, whether removed, and the way that is said.
+
+    The clause with most terms is read first, each for the terms that it adds.
+    """
     left, denials, gone, way = set(terms), 0, 0, 0
     matching = [{t.stem for t in clause} & terms for clause in clauses]
     order = sorted(range(len(clauses)), key=lambda i: (-len(matching[i]), i))
@@ -119,7 +106,7 @@ def read(clauses: Clauses, terms: Set[str]) -> TermReading:
         denials += sum(_denies(clause, at, new) for at, t in enumerate(clause) if t.kind in ("deny", "deny_all"))
         gone += sum(_removes(clause, at, new) for at, t in enumerate(clause) if t.kind == "gone")
         way += sum((t.kind == "more") - (t.kind == "less") for t in clause)
-    return TermReading(len(set(terms) - left), bool(denials % 2), bool(gone % 2), int(np.sign(way)))
+    return len(set(terms) - left), bool(denials % 2), bool(gone % 2), int(np.sign(way))
 
 
 def _denies(clause: tuple[StemmedWord, ...], at: int, terms: Set[str]) -> bool:
@@ -150,24 +137,14 @@ def significance(text: str) -> bool | None:
     for at, word in enumerate(words):
         if "significan" in word:
             before = words[max(0, at - _DENIED_BEFORE) : at]
-            denied = word.startswith(("non", "in")) or any(
-                w in _DENIALS or w.endswith(("n't", "n\u2019t")) for w in before
-            )
-            found.add(not denied)
+            denied = any(w in _DENIALS or w.endswith(("n't", "n\u2019t")) for w in before)
+            found.add(not (denied or word.startswith(("non", "in"))))
     return found.pop() if len(found) == 1 else None
 
 
 def empty_words() -> frozenset[str]:
     """Words that name nothing."""
     return words_of_list("cues", "empty")
-
-
-def _parts(word: str) -> list[str]:
-    """A word, or the parts of one that ends with a cue: tlr4-deficient."""
-    if "-" not in word:
-        return [word]
-    head, tail = word.rsplit("-", 1)
-    return [head, tail] if cue_of(tail, _KINDS) in ("gone", "deny_all") else [word]
 
 
 @lru_cache(100_000)

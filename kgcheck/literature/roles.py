@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from kgcheck.text.tokens import compounds
-from kgcheck.text.words import verifier_rules, words_of_list
+from kgcheck.text.words import compounds, verifier_rules, words_of_list
 
 _JOINTS = "-'/."
 """Marks within a word: JAK2/STAT3 is one agent."""

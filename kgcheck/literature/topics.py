@@ -1,30 +1,159 @@
 """Gather papers on a topic into an index, ranked, by snowballing along references and citations.
 
+A paper's relevance is the weighted mean of that of its sections: by vectors the cosine of section and topic, by words
+the BM25 of the section, as a share of what the words of the topic alone would have.
+
 Everything follows from what was wanted and from the answers of the service, which are kept under the day on which the
-gathering began. What was cut off is done again from kept answers: no question is asked twice, and the papers go into
-the index together, at the end.
+gathering began. What was cut off is done again from kept answers: no question is asked twice, the log is written
+again, and the papers go into the index together, at the end.
 """
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TextIO
 
-from kgcheck.errors import UsageError
+import numpy as np
+from pydantic import Field
+
+from kgcheck.choices import SectionKind
+from kgcheck.errors import IndexFault, UsageError
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.documents import Rejected, clean
-from kgcheck.literature.embed import Embedder
+from kgcheck.literature.documents import Rejected, clean, sentences
+from kgcheck.literature.embed import Embedder, Vectors
 from kgcheck.literature.gather import SERVICES, SourceName, day_of, note_of, paper_with, whole_of, write_note
-from kgcheck.literature.lexical import content_words
+from kgcheck.literature.lexical import content_words, relevances, stems
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.relevance import Fit, Leaning, SectionTexts, TopicFit, leaning_of, section_texts, topic_rules
-from kgcheck.literature.step_log import StepLog
+from kgcheck.literature.polarity import clauses_of
+from kgcheck.model import Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 from kgcheck.providers.paper_service import PaperRecord, PaperService
+from kgcheck.resources import resource_dir
+from kgcheck.text.words import either
+
+Leaning = Literal["against", "comparison", "for", "none"]
+"""Leaning of the words of a paper.
+
+Only a heuristic for the choice of papers: what one says, a verifier reads.
+"""
+
+
+class TopicLimits(Value):
+    """Limits of what is looked at in a round."""
+
+    followed: int = Field(gt=0)
+    candidates: int = Field(gt=0)
+    citations: int = Field(gt=0)
+
+
+class TopicRanking(Value):
+    """Components of the rank of a paper."""
+
+    relevance: float = Field(ge=0)
+    citations: float = Field(ge=0)
+    recency: float = Field(ge=0)
+    half_life: float = Field(gt=0)
+
+
+class TopicRules(Value):
+    """The file ``corpus/topics/rules.toml``."""
+
+    sections: dict[SectionKind, float]
+    limits: TopicLimits
+    ranking: TopicRanking
+    least: dict[Leaning, float]
+    leaning: dict[Leaning, tuple[str, ...]]
+
+
+@cache
+def topic_rules() -> TopicRules:
+    """The rules that are shipped."""
+    return read_value(resource_dir("corpus") / "topics" / "rules.toml", TopicRules)
+
+
+SectionTexts = Mapping[SectionKind, Sequence[str]]
+"""The paragraphs of a paper by the kind of their section."""
+
+
+class Fit(NamedTuple):
+    """Relevance of a paper to a topic, and that of each of its sections, as far as it has them."""
+
+    relevance: float
+    sections: dict[SectionKind, float]
+
+
+def section_texts(paper: WholePaper) -> SectionTexts:
+    """The paragraphs of a paper that count for a topic."""
+    found: dict[SectionKind, list[str]] = defaultdict(list)
+    for section in paper.sections:
+        found[section.kind] += [p.text for p in section.paragraphs if not p.legend]
+    kept = {kind: texts for kind, texts in found.items() if texts and kind in topic_rules().sections}
+    if not kept:
+        return {"abstract": [paper.title, *(text for texts in found.values() for text in texts)]}
+    if "abstract" in kept:
+        first, *rest = kept["abstract"]
+        kept["abstract"] = [f"{paper.title} {first}".strip(), *rest]
+    return kept
+
+
+class TopicFit:
+    """Scores papers for a topic."""
+
+    def __init__(self, topic: str, embedder: Embedder | None) -> None:
+        self._topic = topic
+        self._embedder = embedder
+        self._means: dict[tuple[str, ...], Vectors] = {}
+
+    def fits(self, papers: Sequence[SectionTexts]) -> list[Fit]:
+        weights = topic_rules().sections
+        by_section: list[dict[SectionKind, float]] = [{} for _ in papers]
+        for kind in weights:
+            having = [place for place, paper in enumerate(papers) if paper.get(kind)]
+            texts = [tuple(papers[place][kind]) for place in having]
+            values = self._cosines(texts) if self._embedder else relevances(self._topic, map(" ".join, texts))
+            for place, value in zip(having, values, strict=True):
+                by_section[place][kind] = round(value, 4)
+        return [
+            Fit(
+                round(sum(weights[k] * v for k, v in values.items()) / (sum(weights[k] for k in values) or 1.0), 4),
+                values,
+            )
+            for values in by_section
+        ]
+
+    def _cosines(self, texts: list[tuple[str, ...]]) -> list[float]:
+        """The cosine of the topic and the mean of the paragraphs of each text."""
+        topic = (self._topic,)
+        lacking = [t for t in dict.fromkeys((topic, *texts)) if t not in self._means]
+        if lacking and texts and self._embedder:
+            vectors = self._embedder.encode([p for paragraphs in lacking for p in paragraphs])
+            ends = np.cumsum([len(paragraphs) for paragraphs in lacking])[:-1]
+            for paragraphs, own in zip(lacking, np.split(vectors, ends), strict=True):
+                mean = own.mean(axis=0)
+                self._means[paragraphs] = mean / max(float(np.linalg.norm(mean)), 1e-9)
+        return [float(self._means[t] @ self._means[topic]) for t in texts]
+
+
+def leaning_of(paper: WholePaper, topic: str) -> Leaning:
+    """Return the leaning of a paper, by the words of its title and abstract's sentences on the topic."""
+    wanted = stems(content_words(topic))
+    abstract = " ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs)
+    pieces = [paper.title, *(abstract[start:end] for start, end in sentences(abstract))]
+    about = [piece.casefold() for piece in pieces if wanted & stems(content_words(piece))]
+    rules = topic_rules().leaning
+    found = {k for k, words in rules.items() if any(re.search(rf"\b(?:{either(words)})", piece) for piece in about)}
+    for clause in (clause for piece in about for clause in clauses_of(piece)):
+        if any(word.kind == "deny" for word in clause) and not wanted.isdisjoint(word.stem for word in clause):
+            found.add("against")
+    return next((kind for kind in rules if kind in found), "none")
 
 
 class TopicPaper(NamedTuple):
@@ -37,36 +166,24 @@ class TopicPaper(NamedTuple):
     leaning: Leaning
 
 
-class RankedAt(NamedTuple):
-    """A paper at its place: its number among those that were given."""
-
-    number: int
-    score: float
-    of: TopicPaper
-
-
-def ranked(papers: Sequence[TopicPaper], year: int) -> list[RankedAt]:
-    """Papers in order."""
+def ranked(papers: Sequence[TopicPaper], year: int) -> list[tuple[int, float]]:
+    """Numbers of papers among those given, the best first, with their scores."""
     rules = topic_rules()
     top = max((p.relevance for p in papers), default=0.0) or 1.0
     most = max((p.citations or 0 for p in papers), default=0)
-    scored = [RankedAt(n, _rank_score(p, top, most, year), p) for n, p in enumerate(papers)]
-    scored.sort(key=lambda r: (-r.score, r.of.id))
-    waiting = {leaning: [r for r in reversed(scored) if r.of.leaning == leaning] for leaning in rules.least}
-    queue, taken = list(reversed(scored)), set[int]()
-    found: list[RankedAt] = []
-    have: Counter[Leaning] = Counter()
-    while len(found) < len(scored):
-        due = [k for k, share in rules.least.items() if waiting[k] and have[k] < math.floor(share * (len(found) + 1))]
-        source = waiting[due[0]] if due else queue
-        while source and source[-1].number in taken:
-            source.pop()
-        if not source:
-            continue
-        chosen = source.pop()
-        taken.add(chosen.number)
-        have[chosen.of.leaning] += 1
+    scored = [(n, _rank_score(p, top, most, year)) for n, p in enumerate(papers)]
+    scored.sort(key=lambda place: (-place[1], papers[place[0]].id))
+    found: list[tuple[int, float]] = []
+    have, left = Counter[Leaning](), Counter(p.leaning for p in papers)
+    while scored:
+        due = (k for k, least in rules.least.items() if left[k] and have[k] < math.floor(least * (len(found) + 1)))
+        leaning = next(due, None)
+        chosen = next(place for place in scored if leaning is None or papers[place[0]].leaning == leaning)
+        scored.remove(chosen)
+        have[papers[chosen[0]].leaning] += 1
+        left[papers[chosen[0]].leaning] -= 1
         found.append(chosen)
+
     return found
 
 
@@ -121,7 +238,6 @@ class MetPaper:
     """A paper that was met."""
 
     record: PaperRecord
-    round: int
     by: list[str]
     """Ids of the papers whose links lead to it; of none, it was found by the search."""
     paper: WholePaper | Rejected
@@ -168,26 +284,29 @@ def gather_topic(
     day = day_of(note, today)
     write_note(note, described, day, ended=False)
     service = SERVICES[wanted.source](http, http.settings, day)
-    with StepLog(note.with_name(f"{note.stem}-{day}.jsonl")) as log:
-        log.put("began", **described, day=day)
-        snowball = Snowball(wanted, service, corpus, TopicFit(wanted.topic, embedder), log, progress or NoProgress())
-        done = snowball.run(words, int(day[:4]))
-        counts = corpus.add_records([c.paper for c in (*done.kept, *done.retracted)], wanted.source)
-        log.put("ended", papers=dict(sorted(done.steps.items())), requests="kept under the day")
-        log.end()
+    log = note.with_name(f"{note.stem}-{day}.jsonl")
+    with _failing(log):
+        lines = log.open("w", encoding="utf-8")
+    with lines:
+        fit = TopicFit(wanted.topic, embedder)
+        snowball = _Snowball(wanted, service, corpus, fit, lines, progress or NoProgress())
+        snowball.log("began", **described, day=day)
+        kept, retracted, steps = snowball.run(words, int(day[:4]))
+        counts = corpus.add_records([c.paper for c in (*kept, *retracted)], wanted.source)
+        snowball.log("ended", papers=dict(sorted(steps.items())), requests="kept under the day")
     write_note(note, described, day, ended=True)
-    return TopicGathered(dict(counts), done.steps, day, log.path, tuple(c.id for c in done.kept))
+    return TopicGathered(dict(counts), steps, day, log, tuple(c.id for c in kept))
 
 
-class Chosen(NamedTuple):
-    """The papers that a snowball ends with."""
+@contextmanager
+def _failing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise IndexFault(f"cannot write {path}: {error.strerror}", "free disk space") from error
 
-    kept: tuple[MetPaper, ...]
-    retracted: tuple[MetPaper, ...]
-    steps: dict[str, int]
 
-
-class Snowball:
+class _Snowball:
     """One gathering for a topic; every paper that is met once has all its names here."""
 
     def __init__(
@@ -196,14 +315,14 @@ class Snowball:
         service: PaperService,
         corpus: Corpus,
         fit: TopicFit,
-        log: StepLog,
+        lines: TextIO,
         progress: Progress,
     ) -> None:
         self._wanted = wanted
         self._service = service
         self._corpus = corpus
         self._fit = fit
-        self._log = log
+        self._lines = lines
         self._progress = progress
         self._met: dict[str, MetPaper] = {}
         """By every id, and by the service's own."""
@@ -213,11 +332,17 @@ class Snowball:
         self._passed: Counter[str] = Counter()
         """Ids that were left out, by why."""
 
-    def run(self, words: Sequence[str], year: int) -> Chosen:
-        """Search, follow, rank."""
+    def log(self, step: str, **values: object) -> None:
+        with _failing(Path(self._lines.name)):
+            self._lines.write(json.dumps({"step": step, **values}) + "\n")
+            # Killed after this, the line is in the file.
+            self._lines.flush()
+
+    def run(self, words: Sequence[str], year: int) -> tuple[list[MetPaper], list[MetPaper], dict[str, int]]:
+        """Search, follow, rank; the papers kept, those that are retracted, and all by what was decided."""
         found = self._service.best(words, self._wanted.seeds)
         records = found.records[: self._wanted.seeds]
-        self._log.put("search", words=list(words), found=len(records), total=found.total)
+        self.log("search", words=list(words), found=len(records), total=found.total)
         self._take(((record, []) for record in records), 0)
         for number in range(1, self._wanted.rounds + 1):
             self._round(number)
@@ -236,13 +361,8 @@ class Snowball:
                 candidate.followed = True
                 candidate.cited = self._service.references(candidate.record)
                 candidate.citing = self._service.citations(candidate.record, limits.citations)[: limits.citations]
-                self._log.put(
-                    "links",
-                    round=number,
-                    paper=candidate.id,
-                    references=len(candidate.cited),
-                    citations=len(candidate.citing),
-                )
+                counts = {"references": len(candidate.cited), "citations": len(candidate.citing)}
+                self.log("links", round=number, paper=candidate.id, **counts)
                 for name in dict.fromkeys((*candidate.cited, *candidate.citing)):
                     by.setdefault(name, []).append(candidate.id)
                 step.advance()
@@ -255,7 +375,7 @@ class Snowball:
         gone = {"no_such_id": len(new) - len(askable), "too_many": len(askable) - len(looked)}
         gone["no_record"] = len(looked) - len(records)
         self._passed.update(gone)
-        self._log.put("records", round=number, wanted=len(looked), found=len(records), left_out=gone)
+        self.log("records", round=number, wanted=len(looked), found=len(records), left_out=gone)
         for name, candidates in by.items():
             if name in self._met:
                 self._met[name].by += candidates
@@ -270,17 +390,24 @@ class Snowball:
             if known:
                 known.by += by
             else:
-                paper = paper_with(self._service, record, self._wanted.source, None, (), ())
-                known = MetPaper(record, number, list(by), paper)
+                known = MetPaper(record, list(by), paper_with(self._service, record, self._wanted.source))
                 new.append(known)
             for name in names:
                 self._met.setdefault(name, known)
         self._candidates += new
         self._score()
         if self._wanted.full_text:
-            self._read_whole([c for c in new if self._fits(c)])
+            # Those that fit by their abstracts are taken whole, and scored by their sections.
+            fitting = [c for c in new if self._fits(c)]
+            with self._progress.step("reading whole papers", len(fitting)) as step:
+                for candidate in fitting:
+                    if candidate.record.full_text:
+                        candidate.whole = whole_of(self._service, candidate.record, self._corpus.folder)
+                        self.log("whole", paper=candidate.id, found=candidate.whole is not None)
+                    step.advance()
+            self._score()
         for candidate in new:
-            self._log.put(
+            self.log(
                 "scored",
                 round=number,
                 paper=candidate.id,
@@ -290,16 +417,6 @@ class Snowball:
                 fits=self._fits(candidate),
                 why=self._why(candidate),
             )
-
-    def _read_whole(self, candidates: list[MetPaper]) -> None:
-        """Take those that fit by their abstracts whole, and score them by their sections."""
-        with self._progress.step("reading whole papers", len(candidates)) as step:
-            for candidate in candidates:
-                if candidate.record.full_text:
-                    candidate.whole = whole_of(self._service, candidate.record, self._corpus.folder)
-                    self._log.put("whole", paper=candidate.id, found=candidate.whole is not None)
-                step.advance()
-        self._score()
 
     def _score(self) -> None:
         for candidate, fit in zip(self._candidates, self._fit.fits([c.texts for c in self._candidates]), strict=True):
@@ -316,53 +433,41 @@ class Snowball:
         paper = candidate.whole or candidate.paper
         return paper.reason if isinstance(paper, Rejected) else "above_threshold"
 
-    def _choose(self, year: int) -> Chosen:
+    def _choose(self, year: int) -> tuple[list[MetPaper], list[MetPaper], dict[str, int]]:
         """Rank what fits; what is retracted is kept as that, beside the others."""
-        reasons = {id(c): self._why(c) for c in self._candidates}
         listed = self._corpus.store.retracted(i for c in self._candidates for i in c.record.ids)
+        reasons = []
+        fitting: list[tuple[MetPaper, TopicPaper]] = []
+        gone: list[MetPaper] = []
         for candidate in self._candidates:
-            if listed.intersection(candidate.record.ids) and reasons[id(candidate)] == "above_threshold":
-                reasons[id(candidate)] = "retracted"
-        fitting = [c for c in self._candidates if reasons[id(c)] == "above_threshold"]
-        order = ranked([self._places(c) for c in fitting], year)
+            why, paper = self._why(candidate), candidate.whole or candidate.paper
+            if why == "above_threshold" and not listed.isdisjoint(candidate.record.ids):
+                why = "retracted"
+            if why == "retracted":
+                gone.append(candidate)
+            if why == "above_threshold" and isinstance(paper, WholePaper):
+                leaning = leaning_of(paper, self._wanted.topic)
+                cited_by = candidate.record.cited_by
+                place = TopicPaper(candidate.id, candidate.fit.relevance, cited_by, paper.year, leaning)
+                fitting.append((candidate, place))
+            else:
+                reasons.append(why)
         kept: list[MetPaper] = []
-        for at, place in enumerate(order):
-            candidate = fitting[place.number]
-            why = "kept" if at < self._wanted.keep else "beyond_keep"
-            reasons[id(candidate)] = why
+        for at, (number, score) in enumerate(ranked([place for _, place in fitting], year), 1):
+            candidate, place = fitting[number]
+            why = "kept" if at <= self._wanted.keep else "beyond_keep"
+            reasons.append(why)
             if why == "kept":
                 kept.append(self._finished(candidate))
-            self._log.put(
-                "ranked",
-                place=at + 1,
-                paper=candidate.id,
-                score=place.score,
-                relevance=candidate.fit.relevance,
-                citations=candidate.record.cited_by,
-                year=place.of.year,
-                leaning=place.of.leaning,
-                why=why,
-            )
-        gone = [self._finished(c) for c in self._candidates if reasons[id(c)] == "retracted"]
-        gone = [c for c in gone if isinstance(c.paper, WholePaper)]
+            fields = place._asdict()
+            self.log("ranked", place=at, paper=fields.pop("id"), score=score, **fields, why=why)
+        gone = [c for c in map(self._finished, gone) if isinstance(c.paper, WholePaper)]
         for candidate in gone:
-            self._log.put("retracted", paper=candidate.id, relevance=candidate.fit.relevance, kept="as retracted")
-        return Chosen(tuple(kept), tuple(gone), dict(Counter(reasons.values()) + self._passed))
-
-    def _places(self, candidate: MetPaper) -> TopicPaper:
-        paper = candidate.whole or candidate.paper
-        leaning: Leaning = leaning_of(paper, self._wanted.topic) if isinstance(paper, WholePaper) else "none"
-        year = paper.year if isinstance(paper, WholePaper) else None
-        return TopicPaper(candidate.id, candidate.fit.relevance, candidate.record.cited_by, year, leaning)
+            self.log("retracted", paper=candidate.id, relevance=candidate.fit.relevance, kept="as retracted")
+        return kept, gone, dict(Counter(reasons) + self._passed)
 
     def _finished(self, candidate: MetPaper) -> MetPaper:
         """Itself as it goes into the index, with the links that were asked for."""
-        candidate.paper = paper_with(
-            self._service,
-            candidate.record,
-            self._wanted.source,
-            candidate.whole,
-            candidate.cited,
-            candidate.citing,
-        )
+        links = (candidate.cited, candidate.citing)
+        candidate.paper = paper_with(self._service, candidate.record, self._wanted.source, candidate.whole, *links)
         return candidate

@@ -6,7 +6,7 @@ A paper counts once, a retracted one not at all, and papers that disagree are sh
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from pydantic import Field
 
@@ -51,6 +51,9 @@ class Probabilities(Value):
         return float(getattr(self, stance.value))
 
 
+SILENCE = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
+
+
 class Opinion(Value):
     """Opinion of a verifier on one abstract."""
 
@@ -90,6 +93,11 @@ class Opinion(Value):
     @property
     def probability(self) -> float:
         return self.probabilities.of(self.stance)
+
+    def dropped_for(self, why: str) -> Self:
+        """The opinion as silence, for a reason for which it does not count."""
+        none = {"stance": Stance.SILENT, "probabilities": SILENCE, "quotes": ()}
+        return self.model_copy(update={**none, "note": why, "dropped": True})
 
 
 class ClaimVerdict(Value):
@@ -140,12 +148,9 @@ def verify(
     opinions = verifier.judge(wanted, read) if read and wanted else []
     found: list[Opinion] = []
     for opinion, document in zip(opinions, read if opinions else [], strict=True):
-        changed: dict[str, Any] = {"section": document.section, "heading": document.heading}
-        gated = None if verifier.finds_names else strict
-        if why := _objection(wanted, opinion, document, synonyms, gated):
-            none = Probabilities(supports=0.0, contradicts=0.0, silent=1.0)
-            changed |= {"stance": Stance.SILENT, "probabilities": none, "quotes": (), "note": why, "dropped": True}
-        found.append(opinion.model_copy(update=changed))
+        why = _objection(wanted, opinion, document, synonyms, None if verifier.finds_names else strict)
+        counted = opinion.dropped_for(why) if why else opinion
+        found.append(counted.model_copy(update={"section": document.section, "heading": document.heading}))
     return together(wanted, verifier.name, found, retracted)
 
 
@@ -169,11 +174,10 @@ def _objection(
     if strict is None:
         return ""
     supports = opinion.stance is Stance.SUPPORTS
-    if why := objection(claim, quotes, document.abstract, synonyms, strict=strict, supports=supports):
-        return why
-    if opposes(claim, quotes) == (-1 if supports else 1):
+    why = objection(claim, quotes, document.abstract, synonyms, strict=strict, supports=supports)
+    if not why and opposes(claim, quotes) == (-1 if supports else 1):
         return f"its sentences say {'the opposite' if supports else 'the same'}"
-    return ""
+    return why
 
 
 _INSTRUCTION = re.compile(
@@ -207,9 +211,11 @@ def together(claim: str, verifier: str, opinions: Sequence[Opinion], retracted: 
     conflict = weights[other] > 0
     stance, note = best, "papers disagree" if conflict else ""
     dropped = sum(o.dropped for o in opinions)
-    if weights[best] == 0:
-        stance, note = Stance.SILENT, "" if opinions else "no paper was found"
-        quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions)) if opinions else 0.0
+    if not opinions:
+        stance, note, probability = Stance.SILENT, "no paper was found", 0.0
+    elif weights[best] == 0:
+        stance = Stance.SILENT
+        quiet = math.prod(o.probabilities.silent for o in opinions) ** (1 / len(opinions))
         probability = round(min(quiet, UNDECIDED) if dropped else quiet, 4)
     elif conflict and weights[best] < HEAVIER * weights[other]:
         stance, probability = Stance.SILENT, 0.0

@@ -11,11 +11,8 @@ from benchmarks.pair_sentences import judge
 from kgcheck.literature.documents import Span
 from kgcheck.model import Stance
 from kgcheck.resources import resource_dir
-from kgcheck.text.assertions import Assertion, read_pair
-from kgcheck.text.clauses import clauses_of
-from kgcheck.text.licences import is_known
-from kgcheck.text.tokens import tokenize
-from kgcheck.text.words import word_pattern, words_of_list
+from kgcheck.text.assertions import Assertion, clauses_of, is_known, read_pair
+from kgcheck.text.words import tokenize, word_pattern, words_of_list
 from tests.support import ROOT, examples
 
 RELATES = word_pattern(["bind", "bound", "interact", "associat", "caus", "mutat", "complex", "phosphorylat"])

@@ -50,7 +50,7 @@ from kgcheck.protocols.programs.workflows import (
     run_workflow,
     write_workflow,
 )
-from kgcheck.text.tokens import is_symbol
+from kgcheck.text.words import is_symbol
 
 _NAMED = 0.5
 """Least share of the words that name a result which stand about a number."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from kgcheck.literature.documents import titled_retracted
 from kgcheck.literature.lexical import stems
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.relevance import TopicFit, section_texts
+from kgcheck.literature.topics import TopicFit, section_texts
 from kgcheck.llm.budget import Meter
 from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.protocols.protocol import Objective, StudyDataSet
