@@ -6,20 +6,20 @@ people decided about is counted again after each decision. Who asks while they a
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from threading import Condition
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, cached
-from sqlalchemy import ColumnElement, Connection, FromClause, Select, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
 
 from kgcheck import clock
 from kgcheck.curation.compare import SETTLED, ComparedFinding, diff_of
 from kgcheck.curation.findings import FACETS, FindingFilter, FindingList, list_findings
 from kgcheck.curation.thresholds import Counted
 from kgcheck.ledger.causes import CONSEQUENCE, cause_of
-from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, Pair, comparison_of
+from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, Part, RunComparison, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN
@@ -139,26 +139,23 @@ class Facets:
 
 def facets_of(findings: FindingList) -> Facets:
     """Count a list by what it can be filtered by."""
-    diff, wanted, day = findings.diff, findings.wanted, clock.today()
+    diff, wanted = findings.diff, findings.wanted
+    shared = {"text": wanted.text, "node": wanted.node, "cause": wanted.cause}
     with diff.opened() as ledger, ledger.database.reading() as connection:
         newest = connection.scalar(select(func.max(DECISION.c.number))) or 0
-        key: tuple[Any, ...] = (str(ledger.where), diff.before_id, diff.after.id, wanted.text)
-        key = (*key, wanted.node, wanted.cause, *connection.execute(_edition(diff.after.id)).one())
-    shared = {"text": wanted.text, "node": wanted.node, "cause": wanted.cause}
-    narrowed = FindingList(diff, FindingFilter(**shared))
+        edition = connection.execute(_edition(diff.after.id)).one()
+    key: tuple[Any, ...] = (str(ledger.where), *diff.pair, *shared.values(), *edition)
     # What is under way changes: nothing of it is kept.
     key = key if diff.after.finished else (*key, clock.exact_now())
-    everything = _everything(_Counted(key, narrowed))
-    decided = _decided(_Counted((*key, newest, day), narrowed))
-    before, followed_before = Counter[FacetKind](), Counter[tuple[FacetKind, FacetKind]]()
+    narrowed, day = FindingList(diff, FindingFilter(**shared)), clock.today()
+    everything, decided = _counted_once(key, narrowed, None), _counted_once((*key, newest, day), narrowed, day)
+    found, followed = everything.findings + decided.findings, everything.followed + decided.followed
+    # What is decided stands among everything as if nothing were.
     for kind, count in decided.findings.items():
-        before[_open(kind)] += count
+        found[_open(kind)] -= count
     for (kind, cause), count in decided.followed.items():
-        followed_before[_open(kind), _open(cause)] += count
-    now = FindingCounts(
-        everything.findings - before + decided.findings, everything.followed - followed_before + decided.followed
-    )
-    return Facets(now, wanted)
+        followed[_open(kind), _open(cause)] -= count
+    return Facets(FindingCounts(+found, +followed), wanted)
 
 
 def _open(kind: FacetKind) -> FacetKind:
@@ -178,99 +175,74 @@ def _edition(run: str) -> Select[Any]:
     )
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """A list that is counted; two of one key have the same counts."""
-
-    key: tuple[Any, ...]
-    findings: FindingList = field(compare=False)
-
-
-_KEPT = 64
-_counting, _deciding = Condition(), Condition()
-
-
-@cached(LRUCache(_KEPT), condition=_counting)
-def _everything(counted: _Counted) -> FindingCounts:
-    """All findings, as if nothing were decided."""
-    return FindingCounts(_counts(counted.findings, None), _followed(counted.findings, None))
-
-
-@cached(LRUCache(_KEPT), condition=_deciding)
-def _decided(counted: _Counted) -> FindingCounts:
-    """The findings that somebody decided about, or about whose causes."""
-    day = clock.today()
-    return FindingCounts(_counts(counted.findings, day), _followed(counted.findings, day))
-
-
-def _counts(findings: FindingList, day: date | None) -> Counter[FacetKind]:
-    """Findings by kind; with a day only those that somebody decided about, and how they stand on it."""
-    found = Counter[FacetKind]()
+@cached(LRUCache(128), key=lambda key, findings, day: key, condition=Condition())
+def _counted_once(key: tuple[Any, ...], findings: FindingList, day: date | None) -> FindingCounts:
+    """All findings, as if nothing were decided; with a day those that somebody decided about, as they stand on it."""
+    found, followed = Counter[FacetKind](), Counter[tuple[FacetKind, FacetKind]]()
     diff = findings.diff
-    about = decided_about(diff.after.id) if day else None
     with diff.opened() as ledger, ledger.database.reading() as connection:
-        here, there = diff.present_rows(connection, fingerprints=about)
-        lost, lost_state = diff.absent_rows(connection)
-        parts = [(here, there.of, there.state), (lost, FINDING, lost_state)]
+        comparison = comparison_of(connection, diff.pair)
+        here, lost = diff.parts(connection, fingerprints=decided_about(diff.after.id) if day else None)
         if findings.wanted.is_empty and not day:
-            found += _by_places(connection, Pair(diff.before_id or "", diff.after.id), diff.most_are)
-            parts = parts[1:]
-        for query, of, state in parts:
-            basis = query.selected_columns.decided_basis
-            decision: ColumnElement[Any] = literal(DecisionState.OPEN.value)
-            rows = query.order_by(None).where(findings.condition(connection, of, state, basis))
-            if about is not None and day:
-                decision = state_column(of, basis, day)
-                rows = rows.where(of.c.fingerprint.in_(decided_about(None))) if query is lost else rows
-            columns = state.label("state"), decision.label("decision"), *(FINDING.c[name] for name in _COLUMNS)
-            kinds = rows.with_only_columns(*columns).subquery("kind")
-            for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
-                found[FacetKind(query is here, *row[:-1])] += row[-1]
-    return found
-
-
-def _followed(findings: FindingList, day: date | None) -> Counter[tuple[FacetKind, FacetKind]]:
-    """Findings that follow from another one by both kinds; with a day only those that are decided."""
-    diff, found = findings.diff, Counter[tuple[FacetKind, FacetKind]]()
-    with diff.opened() as ledger, ledger.database.reading() as connection:
+            found += _by_places(connection, comparison)
+        else:
+            found += _of_part(connection, findings, here, day)
+        found += _of_part(connection, findings, lost, day)
         for is_there in (True, False) if diff.before else (True,):
-            link, columns, conditions = CONSEQUENCE.alias(), list[ColumnElement[Any]](), list[ColumnElement[bool]]()
-            rows: FromClause = link
-            for name, fingerprint in (("own", link.c.fingerprint), ("cause", link.c.cause)):
-                rows, of, state, basis = diff.join_finding(connection, rows, fingerprint, name, is_there=is_there)
-                conditions.append(findings.condition(connection, of, state, basis))
-                if name == "own":
-                    conditions.append(link.c.run == (diff.after.id if is_there else of.c.run))
-                decision = state_column(of, basis, day) if day else literal(DecisionState.OPEN.value)
-                columns += state, decision, *(of.c[column] for column in _COLUMNS)
+            link = CONSEQUENCE.alias()
+            own = comparison.join(link, link.c.fingerprint, "own", is_there=is_there)
+            cause = comparison.join(own.rows, link.c.cause, "cause", is_there=is_there)
+            run = diff.after.id if is_there else own.of.c.run
+            query = select(link.c.run).select_from(cause.rows).where(link.c.run == run)
+            query = query.where(*(findings.condition(connection, part) for part in (own, cause)))
             if day:
-                conditions.append(link.c.fingerprint.in_(decided_about(diff.after.id if is_there else None)))
-            named = (column.label(f"column_{number}") for number, column in enumerate(columns))
-            kinds = select(*named).select_from(rows).where(*conditions).subquery("kind")
-            half = len(columns) // 2
-            for row in connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)):
-                found[FacetKind(is_there, *row[:half]), FacetKind(is_there, *row[half:-1])] += row[-1]
-    return found
+                about = decided_about(diff.after.id if is_there else None)
+                query = query.where(link.c.fingerprint.in_(about))
+            columns = _kind_of(own, day)
+            for *row, count in _grouped(connection, query, [*columns, *_kind_of(cause, day)]):
+                kinds = row[: len(columns)], row[len(columns) :]
+                followed[FacetKind(is_there, *kinds[0]), FacetKind(is_there, *kinds[1])] += count
+    return FindingCounts(found, followed)
 
 
-def _by_places(connection: Connection, pair: Pair, most: ComparisonState) -> Counter[FacetKind]:
+def _of_part(connection: Connection, findings: FindingList, part: Part, day: date | None) -> Counter[FacetKind]:
+    query = part.select().order_by(None).where(findings.condition(connection, part))
+    if day and not part.is_there:
+        query = query.where(part.of.c.fingerprint.in_(decided_about(None)))
+    rows = _grouped(connection, query, _kind_of(part, day))
+    return Counter({FacetKind(part.is_there, *kind): count for *kind, count in rows})
+
+
+def _kind_of(part: Part, day: date | None) -> list[ColumnElement[Any]]:
+    """The columns of a FacetKind; without a day nothing is decided."""
+    decision = state_column(part.of, part.basis, day) if day else literal(DecisionState.OPEN.value)
+    table = FINDING if part.of is PLACE else part.of
+    return [part.state, decision, *(table.c[name] for name in _COLUMNS)]
+
+
+def _grouped(connection: Connection, query: Select[Any], columns: Iterable[ColumnElement[Any]]) -> Sequence[Any]:
+    """Columns of the rows of a select, each combination once, with the number of its rows behind them."""
+    named = (column.label(f"column_{number}") for number, column in enumerate(columns))
+    kinds = query.with_only_columns(*named).subquery("kind")
+    return connection.execute(select(*kinds.c, func.count()).group_by(*kinds.c)).all()
+
+
+def _by_places(connection: Connection, comparison: RunComparison) -> Counter[FacetKind]:
     """All findings of a run, with no row of a finding but of those that are in another state than most."""
-    found = Counter[FacetKind]()
+    found, (after, most) = Counter[FacetKind](), (comparison.pair.after, comparison.most)
     open_ = DecisionState.OPEN.value
     columns = [PLACE.c["severity" if name == "outcome" else name] for name in _COLUMNS]
-    every = select(*columns, func.count()).where(PLACE.c.run == pair.after, PLACE.c.severity.in_(OPEN_SEVERITIES))
+    every = select(*columns, func.count()).where(PLACE.c.run == after, PLACE.c.severity.in_(OPEN_SEVERITIES))
     for severity, type_, *kind, count in connection.execute(every.group_by(*columns)):
         outcome = next(o for o in Outcome if TallyMark.of(CheckType(type_), o).severity == severity)
         found[FacetKind(True, most.value, open_, outcome.value, type_, *kind)] += count
     if most is ComparisonState.NEW:
         return found
-    of_finding = [FINDING.c[name] for name in _COLUMNS]
-    comparison = comparison_of(connection, pair)
-    became = comparison.rows
-    same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
+    of_finding, became = [FINDING.c[name] for name in _COLUMNS], comparison.rows()
+    same = (KEY.c.run == after) & (KEY.c.fingerprint == became.c.fingerprint)
     others = select(became.c.state, *of_finding, func.count()).select_from(became).join(KEY, same)
     others = others.join(FINDING, FINDING.c.number == KEY.c.finding)
-    others = others.where(comparison.is_own, became.c.is_there).group_by(became.c.state, *of_finding)
+    others = others.where(became.c.run == after, became.c.is_there).group_by(became.c.state, *of_finding)
     for state, *kind, count in connection.execute(others):
         found[FacetKind(True, state, open_, *kind)] += count
         found[FacetKind(True, most.value, open_, *kind)] -= count
@@ -307,19 +279,19 @@ def settled(ledger: Ledger, run: Run) -> list[Counted]:
 
 def new_findings(ledger: Ledger, run: Run, shown: int) -> NewFindings:
     """Count findings new against the run before of the same store and options, or back after a decision."""
-    diff, day = diff_of(ledger, after=run), clock.today()
+    diff = diff_of(ledger, after=run)
     with ledger.database.reading() as connection:
-        rows, found = diff.present_rows(connection)
-        is_new = diff.unsettled(found, day)
+        found, _ = diff.parts(connection)
+        is_new = diff.unsettled(found, clock.today())
         query = select(*_KIND, func.count().label("count_")).select_from(found.rows).where(found.where, is_new)
         counted = [_counted(row, row.count_) for row in connection.execute(query.group_by(*_KIND))]
         is_cause = cause_of(found.of.c.run, found.of.c.fingerprint).is_(None)
-        examples = list(connection.execute(rows.where(is_new, is_cause).limit(shown)))
-        examples = examples or list(connection.execute(rows.where(is_new).limit(shown)))
+        rows = found.select().where(is_new).limit(shown)
+        examples = connection.execute(rows.where(is_cause)).all() or connection.execute(rows).all()
     # What follows from something that is new is taken off again.
     followed = _followed_kinds(facets_of(list_findings(ledger, run)), _is_new)
     counted += [replace(one, count=-one.count) for one in followed]
-    return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, iter(examples))))
+    return NewFindings(counted, sum(c.count for c in counted), list(diff.read(ledger, examples)))
 
 
 def _is_new(kind: FacetKind) -> bool:

@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Connection,
-    FromClause,
     Select,
     and_,
     func,
@@ -30,7 +29,7 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
-from kgcheck.ledger.comparisons import FEW, ComparisonState
+from kgcheck.ledger.comparisons import FEW, ComparisonState, Part, comparison_of
 from kgcheck.ledger.decisions import DECISION, Action, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
 from kgcheck.ledger.rows import finding_of
@@ -207,9 +206,8 @@ class FindingList:
     def page(self, after: str | None = None, limit: int | None = None) -> Iterator[ComparedFinding]:
         """Findings of the run in the order of reports, then those that it did not find again."""
         with self.diff.opened() as ledger, ledger.database.reading() as connection:
-            parts = self._parts(connection, ledger.finding(after).fingerprint if after else None)
             left = limit
-            for part in parts:
+            for part in self._parts(connection, ledger.finding(after).fingerprint if after else None):
                 if left == 0:
                     return
                 for one in self.diff.read(ledger, connection.execute(part.limit(left))):
@@ -222,30 +220,35 @@ class FindingList:
             return sum(connection.execute(part).scalar_one() for part in parts)
 
     def _parts(self, connection: Connection, after: str | None) -> Iterator[Select[Any]]:
-        is_there = [state for state in ComparisonState if state not in _NOT_THERE[:2]]
-        states = self.wanted.states
-        here = None
-        if not states or set(states) & set(is_there):
-            query, found = self.diff.present_rows(connection, states, self._decided(connection))
-            here = self._place(connection, after) if after else None
-            if here or not after:
-                query = query.where(self.condition(connection, found.of, found.state, found.basis))
-                query = (
-                    query
-                    if self.wanted.shows_all
-                    else query.where(~self._stands_under(connection, found.of, is_there=True))
-                )
-                if found.of is PLACE and self.wanted.reasons:
-                    yield from self._by_reason(query, here)
+        states, place = set(self.wanted.states), None
+        here, lost = self.diff.parts(connection, self.wanted.states, self._decided(connection))
+        if not states or states - set(_NOT_THERE[:2]):
+            number = number_of(self.run.id, after).scalar_subquery()
+            columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
+            row = connection.execute(select(*columns).where(FINDING.c.number == number)).first() if after else None
+            place = tuple(row) if row else None
+            if place or not after:
+                query = self._listed(connection, here)
+                if here.of is PLACE and self.wanted.reasons:
+                    yield from self._by_reason(query, place)
                 else:
-                    yield query.where(tuple_(*found.order) > tuple_(*here)) if here else query
-        if set(states) & set(_NOT_THERE):
-            query, state = self.diff.absent_rows(connection)
-            query = query.where(self.condition(connection, FINDING, state, query.selected_columns.decided_basis))
-            if not self.wanted.shows_all:
-                query = query.where(~self._stands_under(connection, FINDING, is_there=False))
-            named = query.selected_columns.named
-            yield query.where(named > after) if after and not here else query
+                    yield query.where(tuple_(*here.order) > tuple_(*place)) if place else query
+        if states & set(_NOT_THERE):
+            query = self._listed(connection, lost)
+            yield query.where(lost.order[0] > after) if after and not place else query
+
+    def _listed(self, connection: Connection, part: Part) -> Select[Any]:
+        """Those of a part that fit, but for those that follow from another one of the list."""
+        query = part.select().where(self.condition(connection, part))
+        if self.wanted.shows_all:
+            return query
+        link, of = CONSEQUENCE.alias(), part.of
+        under = select(link.c.run).where(link.c.run == of.c.run, link.c.fingerprint == of.c.fingerprint)
+        if not self.wanted.is_empty:
+            comparison = comparison_of(connection, self.diff.pair)
+            cause = comparison.join(link, link.c.cause, "cause", is_there=part.is_there)
+            under = under.select_from(cause.rows).where(self.condition(connection, cause))
+        return query.where(~under.exists())
 
     def _by_reason(self, query: Select[Any], here: tuple[Any, ...] | None) -> Iterator[Select[Any]]:
         """Split a select into parts by reason, in the same order: nobody goes through findings of other reasons."""
@@ -272,28 +275,11 @@ class FindingList:
         few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
         return decided_about(self.run.id) if few else None
 
-    def _place(self, connection: Connection, fingerprint: str) -> tuple[Any, ...] | None:
-        """Look up the place of a finding in the order; None if the run does not have it."""
-        number = number_of(self.run.id, fingerprint).scalar_subquery()
-        columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
-        row = connection.execute(select(*columns).where(FINDING.c.number == number)).first()
-        return tuple(row) if row else None
-
-    def _stands_under(self, connection: Connection, table: FromClause, *, is_there: bool) -> ColumnElement[bool]:
-        """Condition that a finding follows from another of the list."""
-        link = CONSEQUENCE.alias()
-        same = (link.c.run == table.c.run) & (link.c.fingerprint == table.c.fingerprint)
-        if self.wanted.is_empty:
-            return select(link.c.run).where(same).exists()
-        rows, cause, *stated = self.diff.join_finding(connection, link, link.c.cause, "cause", is_there=is_there)
-        return select(link.c.run).select_from(rows).where(same, self.condition(connection, cause, *stated)).exists()
-
-    def condition(
-        self, connection: Connection, table: FromClause, state: ColumnElement[Any], basis: ColumnElement[Any]
-    ) -> ColumnElement[bool]:
-        wanted, found = self.wanted, table.c
+    def condition(self, connection: Connection, part: Part) -> ColumnElement[bool]:
+        """Condition that a finding fits the filter."""
+        wanted, table, found = self.wanted, part.of, part.of.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (
-            (state, [one.value for one in wanted.states]),
+            (part.state, [one.value for one in wanted.states]),
             (found.type, [one.value for one in wanted.types]),
             (found.reason, [str(one) for one in wanted.reasons]),
         )
@@ -328,7 +314,7 @@ class FindingList:
             if DecisionState.OPEN not in wanted.decisions:
                 # Most findings are those that nobody decided about.
                 conditions.append(found.fingerprint.in_(decided_about(None)))
-            decided = state_column(table, basis, self._today)
+            decided = state_column(table, part.basis, self._today)
             conditions.append(decided.in_([decision.value for decision in wanted.decisions]))
         return and_(true(), *conditions)
 

@@ -4,12 +4,11 @@ That a finding is new, still there or changed is seen from the findings of two r
 not find again only that run could tell, while it had the graph and the references: it writes it down here.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Boolean,
@@ -42,7 +41,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from kgcheck.ledger.bulk_insert import number_of
-from kgcheck.ledger.causes import CONSEQUENCE
+from kgcheck.ledger.causes import CONSEQUENCE, FOUND, count_consequences
 from kgcheck.ledger.rows import batches, finding_of
 from kgcheck.ledger.run import Run
 from kgcheck.ledger.tables import (
@@ -55,12 +54,10 @@ from kgcheck.ledger.tables import (
     RUN,
     SHOWN_ORDER,
     JsonText,
+    LedgerTable,
     UtcTime,
 )
 from kgcheck.model import Finding, Value
-
-if TYPE_CHECKING:
-    from kgcheck.ledger.database import Database
 
 COMPARISON = Table(
     "comparison",
@@ -130,97 +127,122 @@ class Pair(NamedTuple):
     after: str
 
 
-class RunComparison(NamedTuple):
-    """Two runs with what became of the findings of both: as the later run wrote it down, or as it is worked out."""
+class Part(NamedTuple):
+    """Findings of one of two runs, as SQL: what a select of them takes its columns from."""
 
-    pair: Pair
-    rows: NamedFromClause
-    """COMPARED, or a select with its columns."""
-    is_kept: bool
-    rare: frozenset[str] = frozenset()
-    """The states of few findings."""
+    rows: FromClause
+    of: FromClause
+    """Table that they are sorted and filtered by: PLACE; or FINDING, where they are few."""
+    state: ColumnElement[Any]
+    basis: ColumnElement[Any]
+    """Basis of decisions; what could not be looked at this time stands as it stood when it could."""
+    is_there: bool
+    """The later run has them; else they are those of the earlier one that it did not find."""
+    where: ColumnElement[bool] = true()
+    why: ColumnElement[Any] = null()
+    order: Sequence[ColumnElement[Any]] = ()
 
-    @property
-    def is_own(self) -> ColumnElement[bool]:
-        condition: ColumnElement[bool] = self.rows.c.run == self.pair.after
-        return condition
+    def select(self) -> Select[Any]:
+        """The findings with all that `RunDiff.read` takes of them, in the order of reports."""
+        counted = count_consequences(self.of).label("consequences")
+        became = self.state.label("state"), self.basis.label("decided_basis"), self.why.label("why")
+        return select(*FOUND, counted, *became).select_from(self.rows).where(self.where).order_by(*self.order)
 
-    def lost(self, name: str) -> tuple[NamedFromClause, ColumnElement[bool]]:
-        """The rows once more under another name, with the condition that the later run did not find them."""
-        rows = compared_pair(self.pair, name, is_kept=self.is_kept)
-        return rows, (rows.c.run == self.pair.after) & ~rows.c.is_there
+    def named(self) -> Select[Any]:
+        """Run, fingerprint and basis of the findings, by which decisions are looked up."""
+        basis = func.coalesce(self.basis, "")
+        return select(FINDING.c.run, FINDING.c.fingerprint, basis).select_from(self.rows).where(self.where)
 
 
 FEW = 20_000
 """So many findings are looked up and sorted while somebody waits for a page of them."""
 
-_KEYED = KEY.join(FINDING, FINDING.c.number == KEY.c.finding)
 
+class RunComparison(NamedTuple):
+    """What became of the findings of two runs: as the later one wrote it down, or as it is worked out."""
 
-class Present(NamedTuple):
-    """The findings of the later of two runs, beside the earlier one: what a select of them takes its columns from."""
-
-    rows: FromClause
-    """FINDING, ``of`` and ``became``."""
-    of: Table
-    """Table that they are sorted and filtered by: PLACE; or FINDING, where they are few."""
-    became: NamedFromClause
-    where: ColumnElement[bool]
-    state: ColumnElement[Any]
+    pair: Pair
+    is_kept: bool
+    rare: frozenset[str] = frozenset()
+    """The states of few findings."""
 
     @property
-    def basis(self) -> ColumnElement[Any]:
-        """Basis of decisions; what could not be looked at this time stands as it stood when it could."""
-        became = self.became.c
-        return case((became.state == ComparisonState.UNCHECKED.value, became.basis), else_=FINDING.c.basis)
+    def most(self) -> ComparisonState:
+        """The state of all findings of the later run but of those that are written down."""
+        return ComparisonState.STILL if self.pair.before else ComparisonState.NEW
 
-    @property
-    def order(self) -> tuple[ColumnElement[Any], ...]:
-        return tuple(self.of.c[column.name] for column in SHOWN_ORDER)
+    def rows(self, name: str = "became") -> NamedFromClause:
+        """COMPARED, or what it would have of the two runs."""
+        return COMPARED.alias(name) if self.is_kept else union_all(*compared_rows(self.pair)).subquery(name)
 
+    def present(
+        self, states: Collection[str] = (), fingerprints: CompoundSelect[tuple[str]] | Sequence[str] | None = None
+    ) -> Part:
+        """The findings of the later run, so that a page needs no more than its rows."""
+        after, became = self.pair.after, self.rows()
+        if fingerprints is None and states and self.rare.issuperset(states):
+            # Those of few states are led by what became of them.
+            same = (KEY.c.run == after) & (KEY.c.fingerprint == became.c.fingerprint)
+            rows: FromClause = became.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding)
+            where = (became.c.run == after) & became.c.is_there & became.c.state.in_(sorted(states))
+            of = FINDING
+            state: ColumnElement[Any] = became.c.state
+        else:
+            # Few are looked up one by one; all are gone through in the order of their places.
+            of, lead = (PLACE, PLACE) if fingerprints is None else (FINDING, KEY)
+            rows = PLACED if fingerprints is None else KEY.join(FINDING, FINDING.c.number == KEY.c.finding)
+            where = (lead.c.run == after) & of.c.severity.in_(OPEN_SEVERITIES)
+            where = where if fingerprints is None else where & KEY.c.fingerprint.in_(fingerprints)
+            here: ColumnElement[bool] = (became.c.run == after) & (became.c.fingerprint == lead.c.fingerprint)
+            state = func.coalesce(became.c.state, self.most.value)
+            if not self.is_kept:
+                # Each is looked up in the earlier run by itself: not all are worked out for a page of some.
+                became, here, state = COMPARED.alias("became"), false(), _compared_state(self.pair, lead)
+            rows = rows.outerjoin(became, here)
+        left = became.c.state == ComparisonState.UNCHECKED.value
+        order = tuple(of.c[column.name] for column in SHOWN_ORDER)
+        basis = case((left, became.c.basis), else_=FINDING.c.basis)
+        return Part(rows, of, state, basis, is_there=True, where=where, why=became.c.why, order=order)
 
-def present(
-    comparison: RunComparison,
-    states: Collection[str] = (),
-    fingerprints: CompoundSelect[tuple[str]] | Sequence[str] | None = None,
-) -> Present:
-    """The findings of the later run, so that a page needs no more than its rows."""
-    pair, became = comparison.pair, comparison.rows
-    if fingerprints is None and states and comparison.rare.issuperset(states):
-        # Those of few states are led by what became of them.
-        same = (KEY.c.run == pair.after) & (KEY.c.fingerprint == became.c.fingerprint)
-        few = became.join(KEY, same).join(FINDING, FINDING.c.number == KEY.c.finding)
-        where = comparison.is_own & became.c.is_there & became.c.state.in_(sorted(states))
-        return Present(few, FINDING, became, where, became.c.state)
-    # Few are looked up one by one; all are gone through in the order of their places.
-    of, rows, lead = (PLACE, PLACED, PLACE) if fingerprints is None else (FINDING, _KEYED, KEY)
-    where = (lead.c.run == pair.after) & of.c.severity.in_(OPEN_SEVERITIES)
-    most = ComparisonState.STILL if pair.before else ComparisonState.NEW
-    here: ColumnElement[bool] = comparison.is_own & (became.c.fingerprint == lead.c.fingerprint)
-    state: ColumnElement[Any] = func.coalesce(became.c.state, most.value)
-    if not comparison.is_kept:
-        # Each is looked up in the earlier run by itself: not all are worked out for a page of some.
-        became, here, state = COMPARED.alias("became"), false(), _compared_state(pair, lead)
-    return Present(
-        rows=rows.outerjoin(became, here),
-        of=of,
-        became=became,
-        where=where if fingerprints is None else where & KEY.c.fingerprint.in_(fingerprints),
-        state=state,
-    )
+    def lost(self, name: str = "became") -> tuple[NamedFromClause, ColumnElement[bool]]:
+        """The rows, with the condition that the later run did not find them."""
+        rows = self.rows(name)
+        return rows, (rows.c.run == self.pair.after) & ~rows.c.is_there
 
+    def absent(self) -> Part:
+        """The findings of the earlier run that the later one did not find, by fingerprint."""
+        lost, is_lost = self.lost()
+        there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
+        rows = lost.join(KEY, there).join(FINDING, FINDING.c.number == KEY.c.finding)
+        order = (lost.c.fingerprint,)
+        return Part(
+            rows, FINDING, lost.c.state, lost.c.basis, is_there=False, where=is_lost, why=lost.c.why, order=order
+        )
 
-def state_of(comparison: RunComparison, table: FromClause) -> ColumnElement[Any]:
-    """The state of a finding of the later run, by its row of KEY or FINDING."""
-    if not comparison.is_kept:
-        return _compared_state(comparison.pair, table)
-    one, most = COMPARED.alias(), ComparisonState.STILL if comparison.pair.before else ComparisonState.NEW
-    became = select(one.c.state).where(one.c.run == comparison.pair.after, one.c.fingerprint == table.c.fingerprint)
-    return func.coalesce(became.correlate_except(one).scalar_subquery(), most.value)
+    def join(self, link: FromClause, fingerprint: ColumnElement[str], name: str, *, is_there: bool) -> Part:
+        """Join a finding of the later run, or one that it did not find, to rows that name it."""
+        key, of = KEY.alias(f"{name}_key"), FINDING.alias(name)
+        if is_there:
+            rows = link.join(key, (key.c.run == self.pair.after) & (key.c.fingerprint == fingerprint))
+            state, basis = self.state_of(of), decided_basis(of.c.run, of.c.fingerprint)
+        else:
+            lost, is_lost = self.lost(f"{name}_lost")
+            rows = link.join(lost, is_lost & (lost.c.fingerprint == fingerprint))
+            rows = rows.join(key, (key.c.run == lost.c.found_in) & (key.c.fingerprint == lost.c.fingerprint))
+            state, basis = lost.c.state, lost.c.basis
+        return Part(rows.join(of, of.c.number == key.c.finding), of, state, basis, is_there)
+
+    def state_of(self, table: FromClause) -> ColumnElement[Any]:
+        """The state of a finding of the later run, by its row of KEY or FINDING."""
+        if not self.is_kept:
+            return _compared_state(self.pair, table)
+        one = COMPARED.alias()
+        became = select(one.c.state).where(one.c.run == self.pair.after, one.c.fingerprint == table.c.fingerprint)
+        return func.coalesce(became.correlate_except(one).scalar_subquery(), self.most.value)
 
 
 def decided_basis(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The basis to which decisions about a finding of a run belong, as SQL; see Present.basis."""
+    """The basis to which decisions about a finding of a run belong, as SQL; see Part.basis."""
     kept, key = COMPARED.alias(), KEY.alias()
     left = select(kept.c.basis).where(kept.c.run == run, kept.c.fingerprint == fingerprint)
     left = left.where(kept.c.state == ComparisonState.UNCHECKED.value)
@@ -251,21 +273,6 @@ def _compared_state(pair: Pair, table: FromClause) -> ColumnElement[Any]:
     )
 
 
-def lost_findings(pair: Pair) -> Select[Any]:
-    """The findings of the earlier run that the later one did not find: fingerprint, state, basis, found_in.
-
-    Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
-    unless a later one found it again.
-    """
-    known, now = known_after(pair.before), KEY.alias("now")
-    again = select(now.c.fingerprint).where(
-        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.severity.in_(OPEN_SEVERITIES)
-    )
-    state = func.coalesce(_settled(pair, known), ComparisonState.UNCHECKED.value)
-    columns = known.c.fingerprint, state.label("state"), known.c.basis, known.c.found_in
-    return select(*columns).where(~again.exists())
-
-
 def run_before(runs: Iterable[Run], run: Run) -> Run | None:
     """The newest finished audit before a run that looked at the same of the same store."""
     earlier = dropwhile(lambda other: other.id != run.id, runs)
@@ -291,34 +298,25 @@ def comparison_of(connection: Connection, pair: Pair) -> RunComparison:
     """Compare the findings of two runs."""
     columns = COMPARISON.c.before, COMPARISON.c.counts
     row = connection.execute(select(*columns).where(COMPARISON.c.run == pair.after)).first()
-    if not pair.before or (row and row.before == pair.before):
-        few = (state for state in ComparisonState if row and row.counts.get(state.value, 0) <= FEW)
-        rare = frozenset(state.value for state in few if state is not ComparisonState.STILL and pair.before)
-        return RunComparison(pair, compared_pair(pair, "became", is_kept=True), is_kept=True, rare=rare)
-    return RunComparison(pair, compared_pair(pair, "became", is_kept=False), is_kept=False)
-
-
-def compared_pair(pair: Pair, name: str, *, is_kept: bool) -> NamedFromClause:
-    """COMPARED, or what it would have of two runs."""
-    return COMPARED.alias(name) if is_kept else union_all(*compared_rows(pair)).subquery(name)
+    if pair.before and not (row and row.before == pair.before):
+        return RunComparison(pair, is_kept=False)
+    few = (state for state in ComparisonState if row and row.counts.get(state.value, 0) <= FEW)
+    rare = frozenset(state.value for state in few if state is not ComparisonState.STILL and pair.before)
+    return RunComparison(pair, is_kept=True, rare=rare)
 
 
 def compared_rows(pair: Pair) -> Iterator[Select[Any]]:
     """Select the rows of COMPARED for two runs, to be written or worked out each time."""
     lost = lost_findings(pair).subquery("lost")
-    texts: dict[str, ColumnElement[Any]] = {
-        column.name: null() if column.nullable else literal("") for column in COMPARED.columns
-    }
+    none: dict[str, ColumnElement[Any]] = {c.name: null() if c.nullable else literal("") for c in COMPARED.columns}
+    none["run"] = literal(pair.after)
     # By their keys alone, which both runs have in the same order: no row of a finding is read.
     state = _compared_state(pair, KEY)
-    here = {"fingerprint": KEY.c.fingerprint, "run": literal(pair.after), "state": state, "is_there": true()}
-    found = (column.label(name) for name, column in (texts | here).items())
-    yield select(*found).where(
-        KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES), state != ComparisonState.STILL.value
-    )
-    gone: dict[str, ColumnElement[Any]] = {name: lost.c[name] for name in ("fingerprint", "state", "basis", "found_in")}
-    gone |= {"run": literal(pair.after), "is_there": false()}
-    yield select(*(column.label(name) for name, column in (texts | gone).items()))
+    here = none | {"fingerprint": KEY.c.fingerprint, "state": state, "is_there": true()}
+    gone = none | {name: lost.c[name] for name in ("fingerprint", "state", "basis", "found_in")} | {"is_there": false()}
+    of_run = KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES)
+    yield select(*(c.label(name) for name, c in here.items())).where(*of_run, state != ComparisonState.STILL.value)
+    yield select(*(c.label(name) for name, c in gone.items()))
 
 
 def write_compared(connection: Connection, pair: Pair) -> None:
@@ -333,22 +331,11 @@ def write_compared(connection: Connection, pair: Pair) -> None:
         connection.execute(insert(COMPARED).from_select(columns, select(row).where(~written.exists())))
 
 
-def found_by(run: str) -> Subquery:
-    """The findings of a run: fingerprint, basis."""
-    return (
-        select(KEY.c.fingerprint, KEY.c.basis).where(KEY.c.run == run, KEY.c.severity.in_(OPEN_SEVERITIES)).subquery()
-    )
-
-
 def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
     """Select what is known to be wrong after a run: what it found, and what it left as found before."""
-    left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in)
-    left = left.where(COMPARED.c.run == run, COMPARED.c.state == ComparisonState.UNCHECKED.value)
-    is_left = select(COMPARED.c.fingerprint).where(
-        COMPARED.c.fingerprint == KEY.c.fingerprint,
-        COMPARED.c.run == run,
-        COMPARED.c.state == ComparisonState.UNCHECKED.value,
-    )
+    unchecked = (COMPARED.c.run == run) & (COMPARED.c.state == ComparisonState.UNCHECKED.value)
+    left = select(COMPARED.c.fingerprint, COMPARED.c.basis, COMPARED.c.found_in).where(unchecked)
+    is_left = select(COMPARED.c.run).where(unchecked, COMPARED.c.fingerprint == KEY.c.fingerprint)
     found = select(KEY.c.fingerprint, KEY.c.basis, KEY.c.run.label("found_in"))
     found = found.where(KEY.c.run == run, KEY.c.severity.in_(OPEN_SEVERITIES), ~is_left.exists())
     if only:
@@ -356,39 +343,40 @@ def known_after(run: str, only: Sequence[str] = ()) -> Subquery:
     return union_all(found, left).subquery()
 
 
-def _settled(pair: Pair, known: Subquery) -> ColumnElement[Any]:
-    """Fixed or gone by the latest run up to the later one that could tell; NULL where it was found after that."""
-    ends = {name: select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair}
+def lost_findings(pair: Pair) -> Select[Any]:
+    """The findings of the earlier run that the later one did not find: fingerprint, state, basis, found_in.
+
+    Where the later run was not compared with the earlier one, the latest run between them that could tell counts,
+    unless a later one found it again.
+    """
+    known, now, seen_by, by = known_after(pair.before), KEY.alias("now"), RUN.alias(), RUN.alias()
+    same, is_open = KEY.c.fingerprint == known.c.fingerprint, KEY.c.severity.in_(OPEN_SEVERITIES)
+    begin, end = (select(RUN.c.number).where(RUN.c.id == name).scalar_subquery() for name in pair)
     store = select(RUN.c.store_id).where(RUN.c.id == pair.after).scalar_subquery()
-    seen_by, by = RUN.alias(), RUN.alias()
     seen = select(func.max(seen_by.c.number)).join_from(KEY, seen_by, seen_by.c.id == KEY.c.run)
-    seen = seen.where(
-        KEY.c.fingerprint == known.c.fingerprint, KEY.c.severity.in_(OPEN_SEVERITIES), seen_by.c.store_id == store
-    )
-    seen = seen.where(seen_by.c.number <= ends[pair.after])
+    seen = seen.where(same, is_open, seen_by.c.store_id == store).where(seen_by.c.number <= end)
+    # By the latest run up to the later one that could tell; none where it was found after that.
     settled = select(COMPARED.c.state).join_from(COMPARED, by, by.c.id == COMPARED.c.run)
     settled = settled.where(
         COMPARED.c.fingerprint == known.c.fingerprint,
         COMPARED.c.state.in_((ComparisonState.FIXED.value, ComparisonState.GONE.value)),
         by.c.store_id == store,
-        by.c.number.between(ends[pair.before], ends[pair.after]),
+        by.c.number.between(begin, end),
         by.c.number > func.coalesce(seen.correlate(known).scalar_subquery(), 0),
     )
-    return settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
+    latest = settled.order_by(by.c.number.desc()).limit(1).correlate(known).scalar_subquery()
+    again = select(now.c.run).where(
+        now.c.fingerprint == known.c.fingerprint, now.c.run == pair.after, now.c.severity.in_(OPEN_SEVERITIES)
+    )
+    state = func.coalesce(latest, ComparisonState.UNCHECKED.value).label("state")
+    return select(known.c.fingerprint, state, known.c.basis, known.c.found_in).where(~again.exists())
 
 
 _TOGETHER = 500
 
 
-class ComparisonTable:
+class ComparisonTable(LedgerTable):
     """Reads and writes what became of findings."""
-
-    def __init__(self, database: "Database") -> None:
-        self._database = database
-
-    def before(self, run: str) -> str | None:
-        with self._database.reading() as connection:
-            return compared_with(connection, run)
 
     def record(self, run: str, before: str | None, former: Iterable[FormerFinding], at: datetime) -> dict[str, int]:
         """Write what became of the findings of the run before, in place of what was written before."""
@@ -402,7 +390,7 @@ class ComparisonTable:
             if before:
                 pair = Pair(before, run)
                 write_compared(connection, pair)
-                counts = _counts(connection, RunComparison(pair, COMPARED.alias("became"), is_kept=True))
+                counts = _counts(connection, RunComparison(pair, is_kept=True))
             connection.execute(insert(COMPARISON).values(run=run, before=before, at=at, counts=counts))
         return counts
 
@@ -414,14 +402,14 @@ class ComparisonTable:
 
     def states(self, pair: Pair, fingerprints: Iterable[str]) -> dict[str, ComparisonState]:
         found = dict[str, ComparisonState]()
-        most = ComparisonState.STILL if pair.before else ComparisonState.NEW
         here = select(KEY.c.fingerprint).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
         with self._database.reading() as connection:
             comparison = comparison_of(connection, pair)
-            became = comparison.rows.c
+            became = comparison.rows().c
             for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
-                found |= dict.fromkeys(connection.scalars(here.where(KEY.c.fingerprint.in_(some))), most)
-                rows = select(became.fingerprint, became.state).where(comparison.is_own, became.fingerprint.in_(some))
+                found |= dict.fromkeys(connection.scalars(here.where(KEY.c.fingerprint.in_(some))), comparison.most)
+                rows = select(became.fingerprint, became.state)
+                rows = rows.where(became.run == pair.after, became.fingerprint.in_(some))
                 found |= {row.fingerprint: ComparisonState(row.state) for row in connection.execute(rows)}
         return found
 
@@ -464,47 +452,42 @@ class ComparisonTable:
 
     def changed_with_gaps(self, pair: Pair) -> Iterator[tuple[Finding, Finding]]:
         """Findings that changed and of which the later run could not look at a source."""
-        found, known = found_by(pair.after), known_after(pair.before)
-        changed = select(found.c.fingerprint, known.c.found_in).join(known, known.c.fingerprint == found.c.fingerprint)
-        changed = changed.where(known.c.basis.is_distinct_from(found.c.basis))
+        known = known_after(pair.before)
+        query = select(FINDING, known.c.found_in).join(KEY, KEY.c.finding == FINDING.c.number)
+        query = query.join(known, known.c.fingerprint == KEY.c.fingerprint)
+        query = query.where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
+        # A gap is text here: an empty list is what most have.
+        query = query.where(known.c.basis.is_distinct_from(KEY.c.basis), cast(FINDING.c.gaps, Text) != "[]")
         with self._database.reading() as connection:
-            ids = changed.subquery("changed_finding")
-            query = select(FINDING).join(KEY, KEY.c.finding == FINDING.c.number).where(KEY.c.run == pair.after)
-            query = query.join(ids, ids.c.fingerprint == KEY.c.fingerprint)
-            # A gap is text here: an empty list is what most have.
-            query = query.where(cast(FINDING.c.gaps, Text) != "[]").add_columns(ids.c.found_in)
             for row in connection.execute(query):
                 number = number_of(row.found_in, row.fingerprint).scalar_subquery()
-                old = select(FINDING).where(FINDING.c.number == number)
-                if former := connection.execute(old).first():
+                if former := connection.execute(select(FINDING).where(FINDING.c.number == number)).first():
                     yield finding_of(row), finding_of(former)
 
 
 def _counts(connection: Connection, comparison: RunComparison) -> dict[str, int]:
-    pair, became = comparison.pair, comparison.rows.c
+    pair, became, of = comparison.pair, comparison.rows().c, CONSEQUENCE.c
     every = select(func.count()).where(KEY.c.run == pair.after, KEY.c.severity.in_(OPEN_SEVERITIES))
     counts = dict.fromkeys((state.value for state in ComparisonState), 0)
-    rest = connection.execute(every).scalar_one()
-    grouped = select(became.state, became.is_there, func.count()).where(comparison.is_own)
-    for state, is_there, count in connection.execute(grouped.group_by(became.state, became.is_there)):
-        counts[state] += count
-        rest -= count if is_there else 0
+    counts[comparison.most.value] = connection.execute(every).scalar_one()
+    grouped = select(became.state, became.is_there, func.count()).where(became.run == pair.after)
+    for name, is_there, count in connection.execute(grouped.group_by(became.state, became.is_there)):
+        counts[name] += count
+        counts[comparison.most.value] -= count if is_there else 0
     # What follows from a finding that is in the same state is not counted beside it.
-    cause, of = KEY.alias("cause_key"), CONSEQUENCE.c
+    cause = KEY.alias("cause_key")
     both = CONSEQUENCE.join(KEY, (KEY.c.run == of.run) & (KEY.c.fingerprint == of.fingerprint))
     both = both.join(cause, (cause.c.run == of.run) & (cause.c.fingerprint == of.cause))
-    state, of_cause = state_of(comparison, KEY).label("state"), state_of(comparison, cause).label("of_cause")
-    followed = select(state, of_cause).select_from(both).where(of.run == pair.after).subquery("followed")
-    same = select(followed.c.state, func.count()).where(followed.c.state == followed.c.of_cause)
-    folded = Counter({state: count for state, count in connection.execute(same.group_by(followed.c.state))})
+    followed = [(comparison.state_of(KEY), comparison.state_of(cause), both, of.run == pair.after)]
     if pair.before:
         (lost, is_lost), (lost_cause, is_lost_cause) = comparison.lost("lost"), comparison.lost("lost_cause")
         both = lost.join(CONSEQUENCE, (of.run == lost.c.found_in) & (of.fingerprint == lost.c.fingerprint))
         # Looked up for each, or SQLite goes through all lost findings of a state for every one of them.
         alike = select(lost_cause.c.state).where(is_lost_cause, lost_cause.c.fingerprint == of.cause)
-        of_cause = alike.correlate(CONSEQUENCE).scalar_subquery().label("of_cause")
-        followed = select(lost.c.state, of_cause).select_from(both).where(is_lost).subquery("lost_followed")
-        same = select(followed.c.state, func.count()).where(followed.c.state == followed.c.of_cause)
-        folded.update({state: count for state, count in connection.execute(same.group_by(followed.c.state))})
-    counts[(ComparisonState.STILL if pair.before else ComparisonState.NEW).value] += rest
-    return {state: count - folded[state] for state, count in counts.items()}
+        followed.append((lost.c.state, alike.correlate(CONSEQUENCE).scalar_subquery(), both, is_lost))
+    for state, of_cause, rows, where in followed:
+        pairs = select(state.label("state"), of_cause.label("of_cause")).select_from(rows).where(where).subquery()
+        same = select(pairs.c.state, func.count()).where(pairs.c.state == pairs.c.of_cause).group_by(pairs.c.state)
+        for name, count in connection.execute(same):
+            counts[name] -= count
+    return counts

@@ -6,17 +6,10 @@ Reports know no comparison and no decision by themselves: whoever asks for one h
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kgcheck.ledger.decisions import CurrentDecision
+from kgcheck.ledger.comparisons import ComparisonState
+from kgcheck.ledger.decisions import CurrentDecision, DecisionState
 from kgcheck.ledger.run import Run
 from kgcheck.model import Finding
-
-
-class Left(NamedTuple):
-    """A finding of the run before that this run has not: ``fixed``, ``gone`` or ``unchecked``."""
-
-    finding: Finding
-    state: str
-
 
 PARTS = ("nodes", "edges", "source", "namespace")
 """Parts of a graph: nodes by label, edges by pattern and by source, ids by namespace."""
@@ -55,17 +48,37 @@ class ComparisonSummary(NamedTuple):
     """Comparison and decisions of the findings of a run, which are kept beside the run."""
 
     before: str | None = None
-    state: Callable[[Finding], str | None] = lambda _: None
-    decided: Callable[[Finding], CurrentDecision] = lambda _: CurrentDecision()
-    left: Iterable[Left] = ()
-    follows: Callable[[Finding], bool] = lambda finding: finding.cause is not None
-    """Test for a finding told with its cause: in the same state, and nothing else was decided about it."""
-    following: Callable[[Finding], Sequence[Finding]] = lambda _: ()
-    """Findings that are told with a finding."""
+    most: str | None = None
+    """The state of all findings but those in ``states``."""
+    states: Mapping[str, str] = {}
+    decisions: Mapping[str, CurrentDecision] = {}
+    left: Iterable[tuple[Finding, str]] = ()
+    """Findings of the run before that this run has not, each with its state: ``fixed``, ``gone`` or ``unchecked``."""
+    consequences: Callable[[str], Iterable[Finding]] = lambda _: ()
+    """Findings of the run that follow from one."""
     counts: Mapping[str, int] = {}
     parts: Sequence[PartCount] = ()
     thresholds: Mapping[str, bool] = {}
     """Thresholds in words, each with whether it is crossed."""
+
+    def state(self, finding: Finding) -> str | None:
+        state = self.states.get(finding.fingerprint, self.most)
+        is_back = self.decided(finding).state is DecisionState.REOPENED and state != ComparisonState.UNCHECKED.value
+        return DecisionState.REOPENED.value if is_back else state
+
+    def decided(self, finding: Finding) -> CurrentDecision:
+        return self.decisions.get(finding.fingerprint) or CurrentDecision()
+
+    def follows(self, finding: Finding) -> bool:
+        """Tell whether a finding is told with its cause: in the same state, and nothing else was decided about it."""
+        if finding.cause is None:
+            return False
+        state, of_cause = (self.states.get(name, self.most) for name in (finding.fingerprint, finding.cause))
+        current = self.decided(finding)
+        return state == of_cause and (current.is_inherited or current.decision is None)
+
+    def following(self, finding: Finding) -> list[Finding]:
+        return [one for one in self.consequences(finding.fingerprint) if self.follows(one)]
 
 
 ALONE = ComparisonSummary()

@@ -72,7 +72,7 @@ def sarif(
             left_out += 1
             continue
         results.append(_result(rules, finding, compared.state(finding), compared.decided(finding), compared))
-    results += [_result(rules, left.finding, left.state, CurrentDecision(), compared) for left in compared.left]
+    results += [_result(rules, finding, state, CurrentDecision(), compared) for finding, state in compared.left]
     whole: dict[str, Any] = {
         "tool": {"driver": {"name": "kgcheck", "version": __version__, "rules": rules.listed}},
         "automationDetails": {

@@ -129,15 +129,15 @@ def test_what_is_counted_by_places_is_what_a_list_has(workspace: Workspace) -> N
 def test_who_asks_meanwhile_waits_and_nothing_is_counted_twice(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, go_on, counted, real = threading.Event(), threading.Event(), list[bool](), facets._counts
+    begun, go_on, counted, real = threading.Event(), threading.Event(), list[bool](), facets._of_part
 
-    def slowly(findings: Any, day: date | None) -> Any:
+    def slowly(connection: Any, findings: Any, part: Any, day: date | None) -> Any:
         counted.append(day is None)
         begun.set()
         assert go_on.wait(30)
-        return real(findings, day)
+        return real(connection, findings, part, day)
 
-    monkeypatch.setattr(facets, "_counts", slowly)
+    monkeypatch.setattr(facets, "_of_part", slowly)
     listed = workspace.list_findings(text="P01")
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(lambda: workspace.facets(listed).total) for _ in range(8)]
@@ -145,7 +145,8 @@ def test_who_asks_meanwhile_waits_and_nothing_is_counted_twice(
         go_on.set()
         assert {one.result(30) for one in asked} == {10}
 
-    assert sorted(counted) == [False, True]
+    # Those that the run has, and those that it did not find, once each.
+    assert sorted(counted) == [False, False, True, True]
 
 
 def test_counts_are_made_again_when_findings_of_a_run_are_written_again(tmp_path: Path) -> None:

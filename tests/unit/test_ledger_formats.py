@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.comparisons import COMPARED, Pair, RunComparison, present
+from kgcheck.ledger.comparisons import Pair, RunComparison
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.run import HandedOver
 from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, SHOWN_ORDER
@@ -126,8 +126,7 @@ def test_two_runs_are_compared_by_an_index(path: Path) -> None:
 
 
 def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
-    rows = COMPARED.alias("became")
-    rare = present(RunComparison(Pair("a", "b"), rows, is_kept=True, rare=frozenset(["new"])), ["new"])
+    rare = RunComparison(Pair("a", "b"), is_kept=True, rare=frozenset(["new"])).present(["new"])
     query = select(FINDING).select_from(rare.rows).where(rare.where).order_by(*rare.order).limit(50)
 
     first, *rest = plan(path, query).split("; ")

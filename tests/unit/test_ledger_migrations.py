@@ -32,7 +32,7 @@ from sqlalchemy import (
 
 from kgcheck.errors import EXIT_USAGE, LedgerError
 from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.comparisons import ComparisonTable, Pair
+from kgcheck.ledger.comparisons import ComparisonTable, Pair, compared_with
 from kgcheck.ledger.database import configuration
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
@@ -212,7 +212,8 @@ def test_a_ledger_of_the_release_before_keeps_what_became_of_findings(released: 
         (decision,) = DecisionTable(ledger.database).newest_first()
         (patch,) = PatchTable(ledger.database).all()
 
-        assert compared.before(SECOND) == FIRST
+        with ledger.database.reading() as connection:
+            assert compared_with(connection, SECOND) == FIRST
         assert compared.counts(Pair(FIRST, SECOND)) == {
             **dict.fromkeys(("new", "still", "changed", "fixed", "unchecked"), 1),
             "gone": 0,

@@ -20,7 +20,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from kgcheck.ledger.decisions import Action, CurrentDecision, Decision, DecisionState
 from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target, all_reasons
-from kgcheck.report.comparison import ALONE, ComparisonSummary, Left
+from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.junit import junit
 from kgcheck.report.sarif import sarif
 from kgcheck.report.sheets import STANDING, findings_csv
@@ -143,9 +143,7 @@ def test_junit_fails_neither_on_what_was_rejected_nor_with_new_on_what_is_old() 
     old, fresh, back = finding("Q1"), finding("Q2"), finding("Q3")
     decisions = {REFUTED.fingerprint: decided("rejected"), back.fingerprint: decided("reopened")}
     standing = ComparisonSummary(
-        "before",
-        lambda f: "new" if f in (fresh, REFUTED) else "still",
-        lambda f: decisions.get(f.fingerprint, CurrentDecision()),
+        "before", "still", dict.fromkeys((fresh.fingerprint, REFUTED.fingerprint), "new"), decisions
     )
     every = [REFUTED, old, fresh, back]
 
@@ -228,9 +226,9 @@ def test_sarif_has_the_states_of_the_comparison_and_the_decisions() -> None:
     }
     standing = ComparisonSummary(
         before="20261119-000000-0000",
-        state=lambda f: states[f.fingerprint],
-        decided=lambda f: decisions.get(f.fingerprint, CurrentDecision()),
-        left=[Left(fixed, "fixed"), Left(gone, "gone"), Left(unseen, "unchecked")],
+        states=states,
+        decisions=decisions,
+        left=[(fixed, "fixed"), (gone, "gone"), (unseen, "unchecked")],
     )
     run = as_sarif([kept, back, still, moved], compared=standing)
 
@@ -302,9 +300,8 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
     counted = [tally(count, Outcome.SUPPORTED, (said,), (), Target(label=label, attribute=value))]
     releases = (PinnedRelease(source=said, release=value, released=day),)
     run = RUN.model_copy(update={"store": said, "nodes": {label: count}, "releases": releases})
-    standing = ComparisonSummary(
-        "x", lambda _: "new", lambda _: decided("rejected", by=said, note=note), [Left(made, "gone")]
-    )
+    decisions = {made.fingerprint: decided("rejected", by=said, note=note)}
+    standing = ComparisonSummary("x", "new", decisions=decisions, left=[(made, "gone")])
 
     whole = as_junit([made], counted, run)
     assert (whole.tests, whole.failures) == (2, 1)
@@ -316,7 +313,8 @@ def test_hostile_text_and_huge_numbers_come_back_as_text(
 
 def test_csv_has_what_became_of_a_finding_and_what_was_decided() -> None:
     made = finding("P1")
-    standing = ComparisonSummary("x", lambda _: "changed", lambda _: decided("rejected", note="=a false alarm"))
+    decisions = {made.fingerprint: decided("rejected", note="=a false alarm")}
+    standing = ComparisonSummary("x", "changed", decisions=decisions)
 
     (row,) = csv.DictReader(io.StringIO(findings_csv([made], standing)))
     (alone,) = csv.DictReader(io.StringIO(findings_csv([made])))
