@@ -209,24 +209,6 @@ def test_filter_by_typing(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_filter_by_choosing(page: Page) -> None:
-    page.get_by_label("Label or relation").select_option("label Tissue")
-    expect(page.locator("#count")).to_have_text("4 of 12 findings")
-
-    page.get_by_label("Type").select_option("potential")
-    expect(page.locator("#count")).to_have_text("2 of 12 findings")
-    assert all("ACTS_ON" in text for text in _shown(page))
-
-    page.get_by_label("Label or relation").select_option("")
-    page.get_by_label("Type").select_option("")
-    page.get_by_label("Outcome").select_option("refuted")
-    expect(page.locator("#count")).to_have_text("2 of 12 findings")
-    page.get_by_role("search").get_by_label("Reason").select_option("nothing_found")
-    expect(page.locator("#count")).to_have_text("1 of 12 findings")
-    assert page.locator(".group:visible h4 .n").all_inner_texts() == ["1"]
-
-
-@pytest.mark.slow
 def test_findings_open_by_keyboard(page: Page) -> None:
     summary = page.locator(".finding summary").first
     page.get_by_role("button", name="Clear the filter").focus()
@@ -238,31 +220,6 @@ def test_findings_open_by_keyboard(page: Page) -> None:
     expect(page.locator(".finding .facts").first).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.locator(".finding .facts").first).to_be_hidden()
-
-
-@pytest.mark.slow
-def test_all_open_and_close_together_and_for_print(page: Page) -> None:
-    page.get_by_role("button", name="Open all").click()
-    assert page.locator(".finding[open]").count() == 12
-    page.get_by_role("button", name="Close all").click()
-    assert page.locator(".finding[open]").count() == 0
-
-    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.locator("details[open]").count() == page.locator("details").count()
-    assert not page.locator("#filters").is_visible()
-    assert page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details[open]").count() == 0
-
-
-@pytest.mark.slow
-def test_a_link_to_a_finding_opens_it(page: Page, report: str) -> None:
-    name = page.locator(".finding").nth(5).get_attribute("id")
-
-    page.evaluate("(name) => { location.hash = name; }", name)
-
-    expect(page.locator(f"#{name} .facts")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("width", quick_of([320, 360, 768, 1280, 2560], 320, 1280))
@@ -308,28 +265,6 @@ def test_page_is_built_for_everybody(page: Page) -> None:
     assert len(ids) == len(set(ids))
     assert set(targets) <= set(ids)
     assert page.locator("html").get_attribute("lang") == "en"
-
-
-@pytest.mark.slow
-def test_skip_link_comes_first_and_leads_to_the_findings(page: Page) -> None:
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the findings")).to_be_in_viewport()
-    page.keyboard.press("Enter")
-
-    assert page.evaluate("() => document.activeElement.id") == "findings"
-
-
-@pytest.mark.slow
-def test_page_can_be_read_without_script(browser: Browser, report: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(report)
-
-    assert len(_shown(page)) == 12
-    assert not page.locator("#filters").is_visible()
-    page.locator(".finding summary").first.click()
-    expect(page.locator(".finding .facts").first).to_be_visible()
-    context.close()
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Reason, Ref, Stance, Tier, Triple, World
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Reason, Stance, Tier, World
 from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
@@ -46,7 +46,6 @@ from tests.support.patches import (
     properties_of,
     put_edges,
     put_graph,
-    put_nodes,
     ref,
     repoint,
     retire,
@@ -68,17 +67,6 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenedStor
         if request.param == "neo4j":
             put_graph(opened)
         yield cast(OpenedStore, opened)
-
-
-def changed(store: OpenedStore, what: Ref | Triple, **values: Any) -> None:
-    """Somebody else changes a node, or the edges of a triple."""
-    with store.statements(write=True) as run:
-        changes = StoreChanges(store, run)
-        if isinstance(what, Ref):
-            changes.set_node(what, values)
-        else:
-            for one in changes.edges(what):
-                changes.set_edge(one, values)
 
 
 OPERATIONS: dict[str, list[Operation]] = {
@@ -276,19 +264,6 @@ def test_an_earlier_mark_is_no_conflict_and_comes_back(store: OpenedStore) -> No
     assert undo_patch(first, store, by="x").conflicts == ()
 
 
-def test_what_somebody_changed_again_is_not_undone_and_named(store: OpenedStore) -> None:
-    patch = made(store, set_value(ref("A"), "name", "one"), set_value(ref("B"), "name", "two"))
-    apply_patch(patch, store, by="x")
-    changed(store, ref("A"), name="three")
-
-    undone = undo_patch(patch, store, by="x")
-
-    assert (undone.done, undone.state) == (1, PatchState.UNDOING)
-    assert [(c.number, c.why) for c in undone.conflicts] == [(1, "Protein A is not as it was")]
-    changed(store, ref("A"), name="one")
-    assert undo_patch(patch, store, by="x").state is PatchState.UNDONE
-
-
 def test_a_patch_for_another_store_or_profile_is_refused(store: OpenedStore) -> None:
     patch = made(store, set_value(ref("A"), "name", "one"))
     elsewhere = patch._replace(header=patch.header.model_copy(update={"store": "/other", "store_id": "another"}))
@@ -330,22 +305,6 @@ def test_what_does_not_fit_says_why(store: OpenedStore) -> None:
         drafted, misfits = fitting([operation for operation, _ in MISFITS], DraftGraph(StoreChanges(store, run)))
     assert drafted == []
     assert misfits == MISFITS
-
-
-@pytest.mark.slow
-@SLOWLY_ON_NEO4J
-def test_a_hub_is_moved_whole(store: OpenedStore) -> None:
-    put_nodes(store, "Protein", *({"id": f"N{i}"} for i in range(60)))
-    put_edges(store, *((edge("A", f"N{i}"), {"score": i / 100}) for i in range(60)))
-    before = content_digest(store)
-    patch = made(store, merge(ref("A"), ref("B")), set_value(ref("C"), "name", "x"))
-
-    apply_patch(patch, store, by="x", delete=True)
-
-    assert properties_of(store, edge("B", "N59")) == [{"score": 0.59}]
-    assert node_of(store, ref("A")) is None
-    undo_patch(patch, store, by="x")
-    assert content_digest(store) == before
 
 
 # --- what only a server can hold ---------------------------------------------------------------------
@@ -538,23 +497,6 @@ def test_an_audit_beside_a_patch_is_of_one_graph_or_says_so(
     assert [found for is_mixed, found in beside if not is_mixed and found not in known] == []
     assert any(is_mixed for is_mixed, _ in beside)
     assert [ended.result() for ended in going] == [(3, 3)] * 4
-    assert content_digest(store) == before
-
-
-@pytest.mark.slow
-def test_values_and_labels_that_no_profile_knows_stay_as_they_are(server: tuple[Official, OpenedStore]) -> None:
-    official, store = server
-    official.run("MATCH (n:Protein {id: 'A'}) SET n:Odd, n.day = date('2024-01-02'), n.at = point({x: 1, y: 2})")
-    before = content_digest(store)
-    patch = made(store, set_value(ref("A"), "name", "x"), retire(ref("A")))
-
-    apply_patch(patch, store, by="x")
-
-    node = node_of(store, ref("A"))
-    assert node
-    assert node.also == ("Odd",)
-    assert str(node.properties["day"]) == "2024-01-02"
-    undo_patch(patch, store, by="x")
     assert content_digest(store) == before
 
 

@@ -26,7 +26,6 @@ from tests.support.audits import MemoryStore, audited, kgcheck
 from tests.support.facts import SCHEMA, SETTINGS, Facts
 from tests.support.snapshots import GENES, PROTEINS, TERMS, snapshots
 
-OPEN = (Outcome.REFUTED, Outcome.INSUFFICIENT)
 PATTERNS = {
     "Protein ACTS_ON Protein": (PROTEINS, PROTEINS),
     "Protein ASSOCIATED_WITH Biological_process": (PROTEINS, TERMS),
@@ -199,31 +198,6 @@ def test_a_finding_that_stood_for_many_is_not_fixed_while_some_of_them_are_left(
     assert look(*genes[:10]) == {("one", "still"): 10, ("one", "gone"): 2}
     assert look(*genes[:28]) == {("fold", "changed"): 1, ("one", "changed"): 10}
     assert look(*genes[:28]) == {("fold", "still"): 1}
-
-
-@pytest.mark.slow
-def test_an_edge_that_was_missing_is_fixed_by_the_graph_or_by_the_source(tmp_path: Path) -> None:
-    ledger, kinds = tmp_path / "ledger.sqlite", {"types": (CheckType.POTENTIAL,), "relations": ("ACTS_ON",)}
-    name, ids = "Protein ACTS_ON Protein", [f"P1000{n}" for n in range(1, 6)]
-    pairs = [(ids[0], other) for other in ids[1:]]
-    snapshots_ = []
-    for at, stated in enumerate((pairs, pairs[:1] + pairs[2:])):
-        facts = Facts()
-        facts.release("uniprot", complete=True).entities("Protein", *ids)
-        release = facts.release("string", date=f"2026-0{at + 1}-01").covers("ACTS_ON", *ids)
-        for pair in stated:
-            release.link("ACTS_ON", *pair, 0.9)
-        snapshots_.append(facts.build(tmp_path / str(at)))
-
-    audited(graph({"Protein": ids}), ledger, snapshots_[0], **kinds)
-    assert Counter(states(ledger).values()) == {"new": 4}
-    audited(graph({"Protein": ids[:4]}, {name: [pairs[0]]}), ledger, snapshots_[1], **kinds)
-    # Stated by the graph now, denied by nobody but listed no more, still missing, and without its other end.
-    assert [states(ledger)[f"{h} ACTS_ON {t}"] for h, t in pairs] == ["fixed", "fixed", "still", "gone"]
-    empty = Facts()
-    empty.release("uniprot", complete=True).entities("Protein", *ids)
-    audited(graph({"Protein": ids[:4]}), ledger, empty.build(tmp_path / "empty"), **kinds)
-    assert states(ledger) == {f"{pairs[2][0]} ACTS_ON {pairs[2][1]}": "unchecked"}
 
 
 # Against what the words say, in graphs and references that nobody chose

@@ -20,10 +20,10 @@ from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType
 from kgcheck.options import AuditOptions
-from tests.integration.test_compare import expected_state, graph, states, two_worlds
-from tests.integration.test_resume import BrittleLedger, CutOff, cut_off, resumed
+from tests.integration.test_compare import expected_state, graph, two_worlds
+from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import audited, of_run
-from tests.support.facts import SCHEMA, SETTINGS, Facts
+from tests.support.facts import SCHEMA, SETTINGS
 from tests.support.snapshots import PROTEINS
 
 TYPES = st.lists(st.sampled_from(list(CheckType)), min_size=1, unique=True).map(tuple)
@@ -110,28 +110,3 @@ def test_a_part_tells_nothing_of_what_it_left_out_in_many_worlds(
         if not error.message.startswith("nothing to check"):
             raise
         reject()
-
-
-@pytest.mark.slow
-def test_a_sample_fixes_only_what_it_drew(tmp_path: Path) -> None:
-    ids = [f"P{n}" for n in range(10001, 10013)]
-    older, newer = Facts(), Facts()
-    release = older.release("uniprot", complete=True)
-    for name in ids:
-        release.entity(name, "Protein", "deleted")
-    newer.release("uniprot", date="2026-06-01", complete=True).entities("Protein", *ids)
-    snapshots = [facts.build(tmp_path / str(n)) for n, facts in enumerate((older, newer))]
-    asked: dict[str, Any] = {"types": (CheckType.EXISTENCE,), "sample": 5, "piece_tasks": 1}
-    store, ledger = graph({"Protein": ids}), tmp_path / "ledger.sqlite"
-    drawn = {str(f.task) for f in audited(store, ledger, snapshots[0], **asked, seed=1).findings}
-    assert len(drawn) == 5
-
-    cut_off(store, ledger, 2, snapshots[1], **asked, seed=1)
-    assert set(states(ledger).values()) == {"unchecked"}
-    resumed(store, ledger, snapshots[1])
-    assert states(ledger) == dict.fromkeys(drawn, "fixed")
-
-    # Another sample is another question; what it did not draw stays as it was.
-    first = audited(store, tmp_path / "two.sqlite", snapshots[0], types=(CheckType.EXISTENCE,))
-    other = audited(store, tmp_path / "two.sqlite", snapshots[1], **asked, seed=2)
-    assert set(states(tmp_path / "two.sqlite", first.run.id, other.run.id).values()) == {"unchecked"}

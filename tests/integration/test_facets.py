@@ -56,15 +56,6 @@ def test_each_choice_says_how_many_it_leaves(audited: Workspace, chosen: tuple[s
             assert (facet, choice, narrowed.count()) == (facet, choice, count)
 
 
-def test_a_search_narrows_the_counts(audited: Workspace) -> None:
-    listed = audited.list_findings(text="DOID:1")
-
-    assert 0 < facets_of(listed).total == listed.count() < audited.list_findings().count()
-    labels = facets_of(listed).of("labels")
-    assert labels["Disease"] == facets_of(listed).total
-    assert "Gene" not in labels
-
-
 def test_a_decision_is_counted_at_once(audited: Workspace) -> None:
     before = facets_of(audited.list_findings()).of("decisions")
     name = next(audited.list_findings(decisions=["open"]).page(limit=1)).fingerprint
@@ -90,7 +81,3 @@ def test_what_a_later_run_did_not_find_is_counted_apart(tmp_path: Path) -> None:
     assert facets_of(listed).total == listed.count() == sum(1 for _ in audited.findings(later))
     lost = audited.list_findings(later, before=first, states=["unchecked"])
     assert facets_of(lost).total == lost.count() == states["unchecked"]
-
-
-def test_a_choice_that_leaves_nothing_is_still_there(audited: Workspace) -> None:
-    assert facets_of(audited.list_findings(states=["gone"])).of("states")["gone"] == 0

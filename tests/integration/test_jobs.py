@@ -63,16 +63,6 @@ def test_a_job_runs_and_is_remembered(folder: Path) -> None:
     assert "ids" in kgcheck("job", "list", cwd=inner).out
 
 
-def test_warnings_end_with_0(folder: Path) -> None:
-    (folder / "kgcheck.toml").write_text(AUDIT.replace('error_if = "> 0"', 'warn_if = "> 0"\nerror_if = "> 50%"'))
-
-    ended = kgcheck("job", "run", "ids", cwd=folder)
-
-    assert ended.code == 0
-    assert ended.out.startswith("ids: warn: audit ")
-    assert "warn: 1 refuted of 3 looked at, > 0" in ended.out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("replaced", quick_of([0, 1], 1))
 def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one(
@@ -114,22 +104,6 @@ def test_a_refresh_cut_off_while_the_snapshot_takes_its_place_audits_the_new_one
     assert {e.replacements for e in finding.verdict.evidence if e.replacements} == {("UBA1", "UBA7")}
     assert sorted(p.name for p in folder.glob("*.duckdb")) == ["reference.before.duckdb", "reference.duckdb"]
     assert not list(folder.glob(".*.duckdb"))
-
-
-def test_unknown_job_and_no_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert kgcheck("job", "run", "idz", cwd=folder).refuses("there is no job 'idz'")
-    assert kgcheck("job", "show", "idz", cwd=folder).refuses("there is no job 'idz'")
-    assert kgcheck("job", "history", "idz", cwd=folder).refuses("there is no job 'idz'")
-    empty = tmp_path_factory.mktemp("empty")
-    assert kgcheck("job", "list", cwd=empty).refuses("there is no kgcheck.toml in this folder or above")
-
-
-def test_next_is_in_the_time_zone_of_the_job(folder: Path) -> None:
-    (folder / "kgcheck.toml").write_text('time_zone = "Asia/Tokyo"\n' + AUDIT)
-
-    (row,) = json.loads(kgcheck("job", "list", "--format", "json", cwd=folder).out)
-
-    assert row["next"].endswith("T02:30:00+09:00")
 
 
 @pytest.mark.slow
@@ -213,15 +187,3 @@ def test_a_job_that_fails_says_why_and_is_remembered(folder: Path, monkeypatch: 
     assert (row["job"], row["state"], row["severity"]) == ("late", "failed", "error")
     assert "there is no folder" in row["message"]
     assert row["result"]["notifications"][0]["sent"] is False
-
-
-def test_init_writes_a_project_and_the_schema(tmp_path: Path) -> None:
-    ended = kgcheck("init", "project", cwd=tmp_path)
-
-    assert (ended.code, ended.out) == (0, "")
-    (row,) = json.loads(kgcheck("job", "list", "--format", "json", cwd=tmp_path / "project").out)
-    assert (row["job"], row["schedule"], row["last"]) == ("nightly", "30 2 * * *", None)
-    assert kgcheck("init", "project", cwd=tmp_path).refuses("project/kgcheck.toml is there already")
-    schema = json.loads(kgcheck("init", "--schema", cwd=tmp_path).out)
-    assert schema == json.loads((tmp_path / "project" / ".kgcheck" / "kgcheck.schema.json").read_text())
-    assert not (tmp_path / "kgcheck.toml").exists()

@@ -13,11 +13,7 @@ import pytest
 from sqlalchemy import update
 
 from kgcheck import clock
-from kgcheck.curation.decisions import Choice, Decisions
 from kgcheck.curation.project import read_project
-from kgcheck.curation.thresholds import Severity
-from kgcheck.ledger.basis import basis_of
-from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WORK, WorkState, WorkTable
 from kgcheck.model import Finding
@@ -61,32 +57,6 @@ def finding(folder: Path) -> Finding:
     with Ledger(folder / "ledger.sqlite") as ledger:
         (found,) = ledger.findings(ledger.run("latest"))
         return found
-
-
-def decide(folder: Path, action: Action) -> Decision:
-    with Ledger(folder / "ledger.sqlite") as ledger:
-        (done,) = ledger.findings(ledger.run("latest"))
-        decision = Choice(action=action, by="a curator", note="so it is").about(done, basis_of(done), clock.now())
-        Decisions(ledger).table.add([decision])
-        return decision
-
-
-@pytest.mark.slow
-def test_what_is_old_or_rejected_fails_no_more(folder: Path) -> None:
-    project = read_project(folder / "kgcheck.toml")
-
-    first, done = run_job(project, "ids")
-    assert (done.severity, done.new) == (Severity.ERROR, 1)
-    assert done.examples[0]["finding"] == finding(folder).fingerprint[:8]
-    second, done = run_job(project, "ids")
-    assert (done.severity, done.new, done.examples) == (Severity.WARN, 0, ())
-    assert [str(c) for c in done.crossed] == [
-        "ok: 0 new refuted of 2 looked at", "warn: 1 refuted of 2 looked at, > 0",
-    ]  # fmt: skip
-    decide(folder, Action.REJECT)
-    third, done = run_job(project, "ids")
-    assert (done.severity, done.new) == (Severity.OK, 0)
-    assert first.run != second.run != third.run
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL, create_engine
+from sqlalchemy import create_engine
 
 from kgcheck import Workspace
 from kgcheck.audit.run import Audit
@@ -21,11 +21,10 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger import engines
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.ledger.place import LedgerServer, checked_place, ledger_place
+from kgcheck.ledger.place import LedgerServer, ledger_place
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
-from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import Audited, audited, comparable, demo, kgcheck, of_run
 from tests.support.forked import program
 from tests.support.ports import free_port
@@ -97,22 +96,6 @@ def test_every_command_works_on_both(place: str, expected: Audited, monkeypatch:
         assert [f.fingerprint for f in workspace.findings(limit=3)] == [f["fingerprint"] for f in found[:3]]
         assert len(workspace.runs()) == 2
         assert workspace.findings().to_arrow().num_rows == len(found)
-
-
-@pytest.mark.slow
-@MOSTLY_POSTGRESQL
-def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> None:
-    with EmbeddedStore(demo().store, load_schema()) as store:
-        with BrittleLedger(ledger_place(place, Settings()), 2) as ledger, pytest.raises(CutOff):
-            Audit(store, demo().reference, ledger, Settings()).start(AuditOptions(**OVER))
-    with opened(place, create=False) as ledger:
-        assert len(ledger.done(ledger.cut_off())) == 2
-
-    ended = kgcheck("audit", "--resume", "--ledger", place, "--format", "json")
-
-    assert ended.code == 1, ended.err
-    with opened(place, create=False) as ledger:
-        assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)
 
 
 def curated(place: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -224,20 +207,6 @@ def test_an_address_that_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "address", ["postgresql://h/db", "postgresql:///db?host=/run/x", "postgresql://[::1]:5433/a%20b"]
-)
-def test_an_address_that_is_taken(address: str) -> None:
-    assert checked_place(address) == address
-    place = ledger_place(address, Settings(ledger_user="me", ledger_password=MARK))
-
-    assert isinstance(place, LedgerServer)
-    assert str(place) == address
-    assert MARK not in f"{place} {place!r}"
-    assert place.url().password == MARK
-    assert MARK not in repr(place.url())
-
-
 @pytest.mark.parametrize("variable", [None, "KGCHECK_LEDGER_PASSWORD", "PGPASSWORD", "PGPASSFILE", "wrong"])
 def test_the_password_comes_from_the_environment(
     server: PostgresServer, variable: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -291,20 +260,6 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
         assert "is the server up" in ended.err
 
 
-def test_a_database_that_is_not_there(server: PostgresServer) -> None:
-    ended = kgcheck("audit", "--store", demo().store, "--ledger", named(server.address("nothing")))
-
-    assert ended.refuses("cannot open the ledger postgresql:///nothing")
-    assert "createdb" in ended.err
-
-
-def test_a_database_without_a_ledger_is_not_made_one_by_reading(server: PostgresServer) -> None:
-    place = named(fresh_schema(server.address()))
-
-    assert kgcheck("runs", "--ledger", place).refuses(f"{place} is not a ledger: it is empty")
-    assert kgcheck("runs", "--ledger", place).refuses(f"{place} is not a ledger: it is empty")
-
-
 def test_a_database_of_another_program_stays_as_it_is(server: PostgresServer) -> None:
     address = fresh_schema(server.address())
     engine = create_engine(address)
@@ -350,61 +305,6 @@ def test_a_writer_waits_and_then_says_for_whom(server: PostgresServer, monkeypat
             assert waiting.runs() == []
             with pytest.raises(LedgerError, match="another process has been writing to postgresql:///postgres"):
                 waiting.start(run())
-
-
-def test_pieces_of_several_audits_do_not_wait_for_each_other(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = fresh_schema(server.address())
-    monkeypatch.setattr(engines, "_WAIT_S", 1)
-    with Ledger(address) as ledger, Ledger(address) as other:
-        ledger.start(run())
-        with other.database.writing(alone=False):
-            ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
-            with pytest.raises(LedgerError, match="another process has been writing"):
-                ledger.finish(run())
-
-        assert set(ledger.done(run())) == {"one"}
-
-
-@pytest.mark.slow
-def test_a_server_that_is_started_again_loses_nothing(server: PostgresServer, expected: Audited) -> None:
-    """Between pieces nobody notices; within one it is said, and the run goes on."""
-    place = named(fresh_schema(server.address()))
-    with EmbeddedStore(demo().store, load_schema()) as store:
-
-        class Stopping(Ledger):
-            """The server ends in the middle of a piece, and is started again later."""
-
-            left = 3
-
-            def record(self, *given: Any, **more: Any) -> None:
-                self.left -= 1
-                if self.left == 1:
-                    server.stop()
-                    server.start()
-                if self.left == 0:
-                    with self.database.writing() as connection:
-                        connection.exec_driver_sql("DELETE FROM piece")
-                        server.stop()
-                        connection.exec_driver_sql("DELETE FROM tally")
-                super().record(*given, **more)
-
-        with Stopping(ledger_place(place, Settings())) as stopping:
-            audit = Audit(store, demo().reference, stopping, Settings())
-            with pytest.raises(LedgerError, match=r"the (server|connection)") as caught:
-                audit.start(AuditOptions(**OVER))
-    assert "kgcheck audit --resume goes on" in caught.value.hint
-    assert kgcheck("runs", "--ledger", place).refuses("cannot open the ledger")
-
-    server.start()
-
-    with opened(place, create=False) as ledger:
-        assert len(ledger.done(ledger.cut_off())) == 2
-    ended = kgcheck("audit", "--resume", "--ledger", place)
-    assert ended.code == 1, ended.err
-    with opened(place, create=False) as ledger:
-        assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)
 
 
 @pytest.fixture
@@ -518,14 +418,3 @@ def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
             found = [f.task.subject.id for f in ledger.findings(run(name))]
             assert sorted(found) == sorted(f"P{piece}.{n}" for piece in range(count) for n in range(40))
             assert sum(t.count for t in ledger.tallies(run(name))) == len(found)
-
-
-def test_nothing_secret_is_in_a_message_of_any_error(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    where = LedgerServer.of(
-        URL.create("postgresql+psycopg", GUARDED, MARK, database="x", query={"host": server.folder})
-    )
-    with pytest.raises(LedgerError) as caught:
-        Ledger(where)
-
-    assert MARK not in f"{caught.value} {caught.value.hint} {where} {where!r} {caught.value.__cause__}"
-    assert re.search("password|authentication", caught.value.message)

@@ -17,7 +17,7 @@ from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
 from kgcheck.report.render import render
 from tests.support import loopback, quick_of
 from tests.support.audits import MemoryStore, comparable, demo, kgcheck
-from tests.support.facts import Facts, attribute, existence, potential, triple, verdicts_on
+from tests.support.facts import Facts, attribute, existence, potential, triple
 from tests.support.loopback import Fault
 from tests.support.services import entry
 from tests.support.world import World, running
@@ -109,25 +109,6 @@ def test_verdicts_with_live_sources(number: int, judged_live: list[Verdict]) -> 
             assert abs(one.retrieved_at - clock.exact_now()) < timedelta(minutes=2)
 
 
-def test_evidence_says_where_it_stands(world: World) -> None:
-    (life,) = world.verdict(existence("Protein B4DFC2")).evidence
-    (link,) = world.verdict(_acts_on("P10002", "P10001")).evidence
-
-    assert life.url == f"{world.uniprot.server.url}/uniprotkb/B4DFC2.json"
-    assert life.replacements == ("P21802",)
-    assert (
-        link.url
-        == f"{world.string.server.url}/api/json/network?identifiers=9606.E1%0d9606.E2&species=9606&required_score=150"
-    )
-    assert (link.record, link.score) == ("9606.E1 9606.E2", 0.7)
-
-
-def test_an_edge_to_a_merged_end_is_judged_with_the_replacement(world: World) -> None:
-    judged = world.verdict(_acts_on("P10001", "B4DFC2"))
-
-    assert judged.note == "with the replacement the edge is supported"
-
-
 def test_a_deleted_end_tells_uniprots_reason_and_uniparc(world: World) -> None:
     (said,) = world.verdict(existence("Protein A0A009ZZZ1")).evidence
 
@@ -168,10 +149,6 @@ def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
     assert all(gap.cause is Reason.SOURCE_UNAVAILABLE for v in judged for gap in v.missing)
 
 
-def test_without_a_fault_the_same_is_refuted(world: World) -> None:
-    assert [v.outcome for v in world.verdicts(ASKED)] == [REFUTED] * len(ASKED)
-
-
 SOME_FAULTS: list[Fault] = [
     loopback.busy(),
     loopback.answers(500, b"x"),
@@ -208,16 +185,6 @@ def test_whatever_goes_wrong_nothing_is_refuted_that_is_not(shared_data: Path, t
             assert again == undisturbed
 
         check()
-
-
-def test_one_source_that_is_down_leaves_the_other(world: World) -> None:
-    world.uniprot.server.always = loopback.reset
-
-    judged = world.verdicts(
-        [_acts_on("P10001", "P10002"), triple("Protein P10001", "HAS_SEQUENCE", "Amino_acid_sequence P10001")]
-    )
-
-    assert [v.outcome for v in judged] == [SUPPORTED, UNAVAILABLE]
 
 
 def _graph(count: int, **edges: list[dict[str, Any]]) -> MemoryStore:
@@ -289,14 +256,6 @@ def test_pairs_of_several_species_in_one_run(world: World, tmp_path: Path) -> No
     )
 
 
-def test_a_species_that_string_does_not_take_leaves_the_others(world: World) -> None:
-    world.uniprot.add(*(entry(a, organism={"taxonId": 1}) for a in ("Q10001", "Q10002")))
-    judged = world.verdicts([_acts_on("Q10001", "Q10002"), _acts_on("P10001", "Q10002"), _acts_on("P10001", "P10002")])
-
-    assert [v.outcome for v in judged] == [UNAVAILABLE, UNAVAILABLE, SUPPORTED]
-    assert judged[0].reason is Reason.SOURCE_REFUSED
-
-
 def test_a_refusal_is_an_end_and_a_run_with_one_is_finished(world: World, tmp_path: Path) -> None:
     world.uniprot.add(*(entry(a, organism={"taxonId": 1}) for a in ("Q10001", "Q10002")))
     rows = [{"head": "Q10001", "tail": "Q10002"}, {"head": "P10001", "tail": "P10002"}]
@@ -308,28 +267,6 @@ def test_a_refusal_is_an_end_and_a_run_with_one_is_finished(world: World, tmp_pa
         (UNAVAILABLE, Reason.SOURCE_REFUSED),
         (SUPPORTED, Reason.CONFIRMED),
     }
-
-
-def test_what_may_be_gone_later_comes_before_what_never_will_be(world: World, tmp_path: Path) -> None:
-    world.uniprot.add(entry("Q10001", organism={"taxonId": 1}), entry("Q10002", organism={"taxonId": 10090}))
-    store = MemoryStore({}, {"Protein ACTS_ON Protein": [{"head": "Q10001", "tail": "Q10002"}]})
-    world.string.server.faults += [loopback.send, loopback.reset]
-    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
-
-    assert done.run.finished is None
-    assert [t.reason for t in done.tallies] == [Reason.SOURCE_UNAVAILABLE]
-
-
-def test_a_run_says_which_releases_answered(world: World, tmp_path: Path) -> None:
-    store = MemoryStore({}, {"Protein ACTS_ON Protein": [{"head": "P10001", "tail": "P10002"}]})
-    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,))
-    again = world.audit(store, tmp_path / "b.sqlite", types=(CheckType.TRIPLE,))
-
-    assert done.run.live == again.run.live == {"UniProt": ("2026_03",), "STRING": ("12.0",)}
-    with Ledger(tmp_path / "a.sqlite") as kept:
-        assert kept.runs()[0].live == done.run.live
-        assert '"2026_03"' in render(kept, done.run, "json")
-        assert "<td>2026_03</td>" in render(kept, done.run, "html")
 
 
 @pytest.mark.slow
@@ -360,25 +297,6 @@ def test_a_release_that_moves_or_is_not_named_is_a_warning(world: World, tmp_pat
             assert "name no release" in render(kept, kept.runs()[0], form)
 
 
-def test_two_species_in_a_snapshot(tmp_path: Path) -> None:
-    facts = Facts()
-    for species, names in (("9606", ("P10001", "P10002")), ("10090", ("Q10001", "Q10002"))):
-        release = facts.release("string", species, complete=True).covers("ACTS_ON", *names)
-        for name in names:
-            release.value(name, "string_id", f"{species}.E{name}")
-        release.link("ACTS_ON", *names, 0.9)
-    snapshot = facts.build(tmp_path)
-    judged = verdicts_on(
-        snapshot, [_acts_on("P10001", "Q10001"), _acts_on("Q10001", "Q10002"), _acts_on("P10001", "P20002")]
-    )
-
-    assert [(v.outcome, v.reason) for v in judged] == [
-        (INSUFFICIENT, Reason.NOTHING_FOUND),
-        (SUPPORTED, Reason.CONFIRMED),
-        (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
-    ]
-
-
 @pytest.mark.slow
 def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> None:
     store = MemoryStore(
@@ -406,21 +324,6 @@ def test_a_run_goes_on_when_the_source_is_back(world: World, tmp_path: Path) -> 
         Reason.UNKNOWN_ID,
         Reason.EDGE_UNSUPPORTED,
     }
-
-
-@pytest.mark.slow
-def test_a_run_that_goes_on_keeps_what_the_other_source_said(world: World, tmp_path: Path) -> None:
-    store = MemoryStore(
-        {"Protein": [{"id": "I8FBX0"}, {"id": "P10002"}, {"id": "P10003"}]},
-        {"Protein ACTS_ON Protein": [{"head": "P10002", "tail": "P10003"}]},
-    )
-    world.string.server.always = loopback.reset
-    down = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.EXISTENCE, CheckType.TRIPLE))
-    world.string.server.always = None
-    back = world.audit(store, tmp_path / "a.sqlite", resume=True)
-
-    assert [f.verdict.reason for f in down.findings] == [Reason.ID_DELETED]
-    assert {f.verdict.reason for f in back.findings} == {Reason.ID_DELETED, Reason.EDGE_UNSUPPORTED}
 
 
 def test_too_many_checks_are_refused_before_anything_is_asked(
@@ -535,34 +438,6 @@ def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, m
     offline = kgcheck(*audit, "--offline", cwd=tmp_path)
     assert '"id_deleted"' in offline.out
     assert world.calls == calls
-
-
-@pytest.mark.slow
-def test_the_command_line_offline_without_kept_answers(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.environment(monkeypatch)
-    common = (
-        "--store",
-        demo().store,
-        "--ledger",
-        tmp_path / "ledger.sqlite",
-        "--format",
-        "json",
-        "--live",
-        "--offline",
-    )
-
-    checked = kgcheck("check", "existence", "Protein", "B4DFC2", *common, cwd=tmp_path)
-    audited = kgcheck("audit", "--type", "existence", "--id", "B4DFC2", *common, cwd=tmp_path)
-
-    assert (checked.code, audited.code) == (3, 3)
-    assert '"source_unavailable"' in checked.out
-    assert "offline" in checked.err
-    assert "--resume goes on" in audited.err
-    lacking = kgcheck("audit", "--type", "potential", *common, cwd=tmp_path)
-    assert (lacking.code, "name a snapshot with --reference" in lacking.err) == (2, True)
-    assert world.calls == 0
 
 
 @pytest.mark.slow

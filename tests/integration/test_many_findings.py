@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,22 +91,6 @@ def test_no_look_up_walks_over_all_findings(workspace: Workspace, plans: list[st
     assert len(rejected) == 2
     assert plans
     assert over_all(plans) == []
-
-
-@pytest.mark.slow
-def test_findings_of_a_reason_are_read_where_they_stand(workspace: Workspace, plans: list[str]) -> None:
-    found = workspace.list_findings(reasons=["id_deleted"])
-    plans.clear()
-
-    page = FindingPage(found, None, 5)
-    assert len(list(page)) == 5
-    assert len(list(FindingPage(found, page.next, 50))) == 50
-    places = [step for step in plans if "finding_place" in step]
-    assert places
-    assert all("reason=?" in step for step in places)
-    # What was decided about the five is sorted, and nothing else.
-    sorted_ = [before for before, step in pairwise(plans) if step == "USE TEMP B-TREE FOR ORDER BY"]
-    assert all(before.startswith("SEARCH decision ") for before in sorted_)
 
 
 def test_a_walk_over_all_findings_would_be_seen(workspace: Workspace, plans: list[str]) -> None:

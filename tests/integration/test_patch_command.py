@@ -1,7 +1,6 @@
 """kgcheck patch: from findings to a repaired graph and back, and everything that is refused."""
 
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, audited, demo, kgcheck
 from tests.support.contents import content_digest
-from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, WRITABLE, edge, graph_file, made, merge, ref, set_value
+from tests.support.patches import CKG, HOSTILE, HOSTILE_ID, WRITABLE, graph_file, made, merge, ref, set_value
 
 IDS = ("PARK2", "O60260", "B4DFC2", "FGFR2", "P00001", "CYCS", "A12M1", "P22303", "P02649", "Q00LT1", "GO:0005887")
 
@@ -162,13 +161,6 @@ def test_what_is_accepted_is_repaired_with_what_was_chosen_and_nothing_else(plac
     assert all(o["evidence"] and o["expected"] and o["basis"] for o in operations)
 
 
-def test_nothing_accepted_is_no_patch(place: Place) -> None:
-    made_ = place.run("make", "--accepted", "--out", place.out)
-
-    assert (made_.code, place.out.exists()) == (0, False)
-    assert "there is nothing to repair" in made_.err
-
-
 @pytest.mark.parametrize(
     ("identifier", "type_", "chosen", "message"),
     [
@@ -185,21 +177,6 @@ def test_where_a_person_must_choose_nothing_is_guessed(
 
     assert (made_.code, place.out.exists()) == (1, False)
     assert message in made_.err
-
-
-def test_a_choice_is_taken(place: Place) -> None:
-    finding = place.finding("P00001", "existence")
-    before = place.digest()
-
-    assert place.run("make", "--finding", f"{finding.fingerprint}=P99998", "--out", place.out).code == 0
-    assert place.run("apply", place.id).code == 0
-
-    with EmbeddedStore(place.store, CKG) as store:
-        assert store.node(ref("P99998"))
-        assert store.node(ref("P00001")) is None
-        assert store.edges(edge("CYCS", "P99998", "TRANSLATED_INTO", ("Gene", "Protein")))
-    assert place.run("undo", place.id).code == 0
-    assert place.digest() == before
 
 
 @pytest.mark.slow
@@ -349,19 +326,3 @@ def test_a_page_escapes_whatever_a_graph_holds(tmp_path: Path, looked_at: Place)
 
     assert not set("\x1b\u202e") & set(markdown)
     assert "<script>" not in markdown
-
-
-def test_cypher_holds_no_value(place: Place) -> None:
-    named = [word for f in place.findings for word in ("--finding", f.fingerprint)]
-    assert place.run("make", *named, "--out", place.out).code == 0
-
-    text = (place.out / "patch.cypher").read_text()
-    parameters = json.loads((place.out / "patch.params.json").read_text())
-
-    body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
-    assert set(re.findall(r"\$(rows\d+)", body)) == set(parameters)
-    # The one text is how the names of kgcheck's own marks begin.
-    assert not re.search(r"['\"]", body.replace("STARTS WITH 'kgcheck_'", ""))
-    for value in ("PRKN", "P21802", "GO:0005886", "STRING"):
-        assert value in json.dumps(parameters)
-        assert value not in body

@@ -152,11 +152,6 @@ def embedded(folder: Path, child: subprocess.Popen[str]) -> Killing:
 
 
 @pytest.mark.slow
-def test_a_patch_killed_anywhere_is_finished_by_the_same_command(tmp_path: Path, child: subprocess.Popen[str]) -> None:
-    is_killed_anywhere(embedded(tmp_path, child), points=1, seed=7)
-
-
-@pytest.mark.slow
 @pytest.mark.seeded
 def test_a_patch_killed_at_20_points_of_the_embedded_store(tmp_path: Path, child: subprocess.Popen[str]) -> None:
     is_killed_anywhere(embedded(tmp_path, child), points=20, seed=20)

@@ -118,14 +118,3 @@ def test_undo_gives_back_any_graph(
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(empty, Path(folder) / "graph.lbdb")
         holds(Path(folder), nodes, edges, operations, delete)
-
-
-@pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(**GRAPHS)
-def test_undo_gives_back_any_of_many_graphs(
-    empty: Path, nodes: list[dict[str, Any]], edges: list[Any], operations: list[Operation], delete: bool
-) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(empty, Path(folder) / "graph.lbdb")
-        holds(Path(folder), nodes, edges, operations, delete)

@@ -12,7 +12,6 @@ HGNC:1884\tbiolink:Gene\tCFTR
 MONDO:0009061\tbiolink:Disease\tcystic fibrosis
 MONDO:0005148\tbiolink:Disease\ttype 2 diabetes mellitus
 """
-CAUSES = "gene_associated_with_condition"
 HEADER = "subject\tpredicate\tobject\tprimary_knowledge_source\tknowledge_level\tagent_type\n"
 GOOD = "HGNC:1884\tbiolink:related_to\tMONDO:0009061\tinfores:omim\tknowledge_assertion\tmanual_agent\n"
 BAD = "HGNC:1884\tbiolink:related_to\tMONDO:0005148\tinfores:textmining\tprediction\ttext_mining_agent\n"
@@ -58,20 +57,6 @@ def test_what_was_mended_and_comes_back_fails_the_next_release_and_names_who_bro
     assert (evidence["source"], evidence["record"], evidence["stance"]) == ("pins", "PMID:1", "contradicts")
 
 
-def test_each_pin_is_a_finding_of_its_own_however_many_come_back(tmp_path: Path) -> None:
-    edges = [GOOD.replace("MONDO:0009061", f"MONDO:{number:07}") for number in range(30)]
-    rows = (f"must_not\tHGNC:1884\tbiolink:related_to\tMONDO:{number:07}\tPMID:1\n" for number in range(25))
-    header = "pin\tsubject\tpredicate\tobject\tbecause\n"
-    (tmp_path / "kgcheck.pins.tsv").write_text(header + "".join(rows), encoding="utf-8")
-
-    audit = kgcheck("audit", str(release(tmp_path / "v1", *edges)), "--format", "json", cwd=tmp_path)
-
-    found = [f["object"]["id"] for f in json.loads(audit.out)["findings"] if f["reason"] == "pinned_returned"]
-    assert sorted(found) == [f"MONDO:{number:07}" for number in range(25)]
-    assert "25 pins, 25 not kept" in audit.err
-    assert audit.err.count("\npinned_returned: ") == 20, "the first of them"
-
-
 def test_a_pin_is_made_of_a_finding_and_its_decision(tmp_path: Path) -> None:
     release(tmp_path / "v1", GOOD, GOOD, BAD.replace("0005148", "0000000"))
     audit = kgcheck("audit", "v1", "--format", "json", cwd=tmp_path)
@@ -87,17 +72,6 @@ def test_a_pin_is_made_of_a_finding_and_its_decision(tmp_path: Path) -> None:
         wanted
     ]
     assert "1 not kept" in kgcheck("audit", "v1", cwd=tmp_path).err
-
-
-def test_a_pins_file_beside_the_graph_is_no_part_of_it(tmp_path: Path) -> None:
-    folder = release(tmp_path / "v1", GOOD)
-    edge = "HGNC:1884", "biolink:related_to", "MONDO:0009061"
-    pin("must_not", *edge, "--because", "x", "--pins", str(folder / "kgcheck.pins.tsv"), cwd=tmp_path)
-
-    audit = kgcheck("audit", "v1", "--format", "json", cwd=tmp_path)
-
-    assert json.loads(audit.out)["run"]["edges"] == {"biolink:Gene biolink:related_to biolink:Disease": 1}
-    assert "1 pin, 1 not kept" in audit.err
 
 
 @pytest.mark.parametrize(
@@ -128,15 +102,6 @@ def test_an_audit_of_a_part_claims_nothing_of_the_other_pins(tmp_path: Path) -> 
     assert "1 pin, 1 not kept" in kgcheck("audit", "v1", cwd=tmp_path).err
 
 
-def test_kgcheck_toml_names_the_pins_for_audits_and_for_pin(tmp_path: Path) -> None:
-    release(tmp_path / "v1", GOOD)
-    (tmp_path / "kgcheck.toml").write_text('[audit]\npins = "curated.tsv"\n', encoding="utf-8")
-    pin("must_not", "MONDO:0009061", "--because", "x", cwd=tmp_path / "v1")
-
-    assert (tmp_path / "curated.tsv").exists()
-    assert "curated.tsv: 1 pin, 1 not kept" in kgcheck("audit", ".", cwd=tmp_path / "v1").err
-
-
 def test_what_is_mended_again_is_fixed_or_gone_and_without_pins_it_is_unchecked(tmp_path: Path) -> None:
     named = ("--release-of", "g", "--fail-on", "new", "--without-rule", "orphan_node", "--without-rule", "counts")
 
@@ -154,25 +119,6 @@ def test_what_is_mended_again_is_fixed_or_gone_and_without_pins_it_is_unchecked(
     audit(BAD)
     (tmp_path / "kgcheck.pins.tsv").unlink()
     assert audit(BAD) == (0, {("returned", "unchecked"), ("absent", "unchecked")})
-
-
-def test_a_pins_file_that_is_named_and_not_there_ends_with_2(tmp_path: Path) -> None:
-    release(tmp_path / "v1", GOOD)
-
-    audit = kgcheck("audit", "v1", "--pins", "none.tsv", cwd=tmp_path)
-
-    assert (audit.code, "there is no file none.tsv" in audit.err) == (2, True)
-
-
-def test_names_that_a_draft_writes_otherwise_are_pinned_as_the_files_have_them(tmp_path: Path) -> None:
-    (tmp_path / "kg.csv").write_text(
-        "relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source\n"
-        "drug protein,1,DB1,drug,a,DrugBank,2,10,gene/protein,b,NCBI\n",
-        encoding="utf-8",
-    )
-    for number, name in enumerate(("drug protein", "drug_protein")):
-        pin("must", "drug/DB1", name, "gene/protein/10", "--because", "x", "--pins", f"{number}.tsv", cwd=tmp_path)
-        assert "1 pin, all kept" in kgcheck("audit", "kg.csv", "--pins", f"{number}.tsv", cwd=tmp_path).err
 
 
 def test_a_loaded_store_holds_pins(tmp_path: Path) -> None:

@@ -13,11 +13,9 @@ import pytest
 from kgcheck import clock
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.outputs import OWN_FOLDER, close_to_others, make_folder, write_text
-from kgcheck.providers.services import ProviderService
-from kgcheck.settings import Settings
+from kgcheck.outputs import close_to_others, make_folder, write_text
 from tests.support.audits import demo, kgcheck
-from tests.support.loopback import Loopback, Reply, clients
+from tests.support.loopback import clients
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077, 0o277])
@@ -83,23 +81,6 @@ def test_all_that_commands_keep_in_the_home(tmp_path: Path, umask: int) -> None:
     assert {name for name in open_to_others(home) if (home / name).is_file()} == set()
 
 
-def test_a_new_project(tmp_path: Path, umask: int) -> None:
-    assert kgcheck("init", tmp_path / "project", cwd=tmp_path).code == 0
-
-    assert S_IMODE((tmp_path / "project" / ".kgcheck").stat().st_mode) == 0o700
-
-
-def test_kept_answers(tmp_path: Path, umask: int) -> None:
-    cache = tmp_path / "cache"
-    with Loopback() as server, clients(cache) as make:
-        server.route("GET", "/x", lambda seen: Reply(body={"a": 1}))
-        make().ask(ProviderService("S", server.url, 1e6, "KGCHECK_X", release="1"), "/x", lambda answer: answer.json())
-
-    assert (cache / "answers.sqlite").stat().st_size
-    # When a host was last asked is no secret, and nobody else gets into the folder.
-    assert {name for name in open_to_others(cache) if not name.startswith("pace/")} == set()
-
-
 def test_kept_answers_that_others_could_read_are_closed(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir(mode=0o755)
@@ -136,21 +117,6 @@ def test_a_link_in_a_folder_of_somebody_closes_nothing_elsewhere(tmp_path: Path)
     assert [S_IMODE(path.stat().st_mode) for path in (shared, shared / "file")] == [0o755, 0o644]
 
 
-def test_what_cannot_be_closed_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    file = tmp_path / "of somebody else"
-    file.touch(mode=0o644)
-
-    def refuse(*arguments: object, **named: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(Path, "chmod", refuse)
-    close_to_others(file)
-
-    assert "others may read" in caplog.text
-
-
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], indirect=True)
 def test_other_files_go_by_the_umask(tmp_path: Path, umask: int) -> None:
     """A report is for whom its folder is for."""
@@ -158,7 +124,3 @@ def test_other_files_go_by_the_umask(tmp_path: Path, umask: int) -> None:
 
     assert S_IMODE((tmp_path / "reports").stat().st_mode) == 0o777 & ~umask
     assert S_IMODE((tmp_path / "reports" / "report.html").stat().st_mode) == 0o666 & ~umask
-
-
-def test_the_home_of_the_settings_is_the_folder_that_is_closed() -> None:
-    assert str(Settings.model_fields["home"].default) == OWN_FOLDER

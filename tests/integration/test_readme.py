@@ -294,14 +294,3 @@ def test_check_of_one_fact(tmp_path: Path) -> None:
     said = re.sub(" +\n", "\n", ended.err + ended.out).splitlines()
     told = [shown.removesuffix(" ...") for shown in line[2].splitlines()]
     assert [one for one in told if not any(each.startswith(one) for each in said)] == []
-
-
-def test_tutorial_says_what_comes_out(tmp_path: Path, prepared: Path) -> None:
-    """The finding that the tutorial explains is there, with its reason and its proposal."""
-    where = ("--store", prepared / "graph.lbdb", "--reference", prepared / "reference.duckdb")
-    kgcheck("audit", "--type", "existence", "--id", "PARK2", *where, "--ledger", tmp_path / "l.sqlite")
-    shown = kgcheck("explain", "fb7a191a", "--ledger", tmp_path / "l.sqlite")
-
-    assert shown.code == 0
-    assert "id_previous" in shown.out
-    assert "re-point to PRKN" in shown.out

@@ -12,7 +12,7 @@ import pytest
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.memory import collection_paused
 from tests.support import ROOT
-from tests.support.audits import LEDGER, Audited, comparable, demo, demo_audit, demo_audited, kgcheck, of_run
+from tests.support.audits import LEDGER, Audited, comparable, demo, demo_audited, kgcheck, of_run
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
 
 
@@ -114,49 +114,10 @@ def test_questions_are_the_same_in_both(demo_server: str) -> None:
         assert by_id(here.out) == by_id(there.out)
 
 
-GENES = "APP,PSEN1,PSEN2,NCSTN,APH1A,APH1B,BACE1"
-
-
-@pytest.mark.slow
-def test_analyses_of_an_audited_graph_are_the_same_in_both(
-    demo_server: str, server_ledger: Path, tmp_path: Path
-) -> None:
-    stores = {"here": (demo().store, demo_audit() / LEDGER), "there": (demo_server, server_ledger)}
-    for name, more in {
-        "enrichment": (),
-        "neighbourhood": ("--set", "least_score=0.4"),
-        "proximity": ("--target", "Alzheimer's disease", "--set", "least_disease_score=0"),
-    }.items():
-        found = []
-        for where, (store, ledger) in stores.items():
-            out = tmp_path / f"{name} {where}"
-            what = ("--analysis", name, "--genes", GENES, *more, "--ledger", ledger, "--out", out)
-            said = kgcheck("protocol", "run", *what, "--store", store)
-            assert said.code == 0, said.err
-            found.append(json.loads((out / "results.json").read_text(encoding="utf-8")))
-        for result in found:
-            for own in ("store", "made_at", "run"):
-                assert result["about"].pop(own)
-        assert found[0]["about"]["edges"] > 0
-        assert found[0] == found[1]
-
-
 def by_id(text: str) -> tuple[object, ...]:
     """An answer without its paths: of parallel edges, either may be shown."""
     answer = json.loads(text)
     return answer["status"], answer["understood"], answer.get("count"), [f["ref"] for f in answer["found"]]
-
-
-@pytest.mark.slow
-def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
-    said = kgcheck("demo", "--store", server.uri, "--out", tmp_path)
-
-    assert said.code == 0, said.err
-    assert "report: " in said.out
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        run = ledger.run("latest")
-        assert run.store == server.uri
-        assert len(list(ledger.findings(run))) == 93
 
 
 @pytest.mark.nightly

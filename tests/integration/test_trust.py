@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tomllib
 from collections.abc import Iterator
 from contextlib import chdir
@@ -35,7 +34,7 @@ from kgcheck.providers.http import Http
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from kgcheck.providers.services import ProviderService
 from kgcheck.settings import Settings
-from kgcheck.workspace.jobs import job_ledger, run_job
+from kgcheck.workspace.jobs import job_ledger
 from tests.support import examples
 from tests.support.audits import core_import, kgcheck
 from tests.support.impostors import BoltImpostor, HttpImpostor, Impostor, PostgresImpostor
@@ -126,22 +125,6 @@ def test_a_file_that_is_named_is_trusted_by_that(
     assert says_password(postgres)
 
 
-def test_what_an_option_names_needs_no_trust_in_the_file(tmp_path: Path, bolt: BoltImpostor) -> None:
-    inner = cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"', "[stores.main]", 'place = "bolt://h"')
-    named = ("--store", f"bolt://127.0.0.1:{bolt.port}", "--ledger", str(tmp_path / "l.sqlite"))
-
-    assert "not trusted" not in kgcheck("audit", *named, cwd=inner).err
-    assert says_password(bolt)
-    assert kgcheck("audit", "--help", cwd=inner).code == 0
-
-
-def test_a_file_without_addresses_needs_no_trust(tmp_path: Path) -> None:
-    inner = cloned(tmp_path / "repo", 'ledger = "l.sqlite"', "[stores.main]", 'place = "g.lbdb"')
-
-    assert "not trusted" not in kgcheck("runs", cwd=inner).err
-    assert "nothing to trust" in kgcheck("trust", cwd=inner).err
-
-
 def test_a_job_that_sends_messages_needs_trust_before_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[notifications.n]\naddress_env = "{}"\n[jobs.l]\nkind = "load"\ndirectory = "x"\nnotify = ["n"]'
     inner = cloned(tmp_path / "repo", text.format("AWS_SECRET"))
@@ -186,15 +169,6 @@ def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path) -> None:
     assert kgcheck("trust", cwd=tmp_path).refuses("there is no kgcheck.toml")
     (note,) = (tmp_path / "state").rglob("trusted")
     assert note.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_note_that_cannot_be_read_trusts_nothing(tmp_path: Path) -> None:
-    inner = cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"')
-    kgcheck("trust", cwd=inner)
-    (note,) = (tmp_path / "state").rglob("*.json")
-    assert note.stat().st_mode & 0o777 == 0o600
-    note.write_text("{}")
-    assert f"{note} cannot be read" in kgcheck("runs", cwd=inner).err
 
 
 HOSTS = st.sampled_from(
@@ -324,17 +298,6 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path) -> None:
         check_trusted(toml, {})
 
 
-def test_no_job_runs_with_what_it_was_not_trusted_with(tmp_path: Path, bolt: BoltImpostor) -> None:
-    store = f'[stores.s]\nplace = "bolt://127.0.0.1:{bolt.port}"\n[jobs.a]\nkind = "audit"'
-    cloned(tmp_path / "repo", store)
-    project = read_project(tmp_path / "repo" / "kgcheck.toml", is_named=False)
-
-    with pytest.raises(ConfigurationError, match="not trusted"):
-        run_job(project, "a")
-
-    assert bolt.calls == 0
-
-
 OUTSIDE: dict[str, str] = {
     "ledger": 'ledger = "../out.sqlite"',
     "stores.s.place": '[stores.s]\nplace = "{out}/graph.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"',
@@ -370,16 +333,6 @@ def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path
 
 
 @pytest.mark.slow
-def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> None:
-    job = '[stores.s]\nplace = "g.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"\nquarantine = "q/../q.jsonl"'
-    inner = cloned(tmp_path / "repo", job)
-    shutil.copytree(core_import(), tmp_path / "repo" / "import")
-
-    assert kgcheck("job", "run", "j", cwd=inner).code == 0
-    assert (tmp_path / "repo" / "g.lbdb").exists()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["../mine.lbdb", "link.lbdb"])
 def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trusted(tmp_path: Path, place: str) -> None:
     (tmp_path / "mine.lbdb").write_text("mine")
@@ -392,17 +345,6 @@ def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trust
     assert kgcheck("trust", cwd=inner).out == f"stores.s.place = {place}\n"
     assert "not trusted" not in kgcheck("load", str(core_import()), cwd=inner).err
     assert (tmp_path / "mine.lbdb").read_text() == "mine"
-
-
-def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
-    inner = cloned(tmp_path / "repo", '[stores.s]\nplace = "loop"')
-    (tmp_path / "repo" / "loop").symlink_to("loop")
-
-    assert kgcheck("audit", cwd=inner).refuses(f"there is no graph at {tmp_path / 'repo' / 'loop'}")
-    looped = kgcheck("audit", "--profile", "../loop", cwd=inner)
-    assert looped.refuses()
-    # Python 3.13 says of it what the system says.
-    assert "cannot use a path: Symlink loop from" in looped.err or "Too many levels of symbolic links" in looped.err
 
 
 # --- in the clear
@@ -431,27 +373,11 @@ def test_no_neo4j_password_goes_to_another_machine_in_the_clear(host: str, schem
     assert "KGCHECK_CLEARTEXT_HOSTS" in refused.value.hint
 
 
-@pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s", "neo4j+ssc"])
-def test_with_tls_it_goes_where_it_was_sent(scheme: str, bolt: BoltImpostor) -> None:
-    with pytest.raises(KgcheckError):
-        opened(f"{scheme}://0.0.0.0:{bolt.port}")
-
-    assert bolt.calls
-    assert not says_password(bolt)
-
-
 def test_a_host_that_is_named_gets_it(bolt: BoltImpostor) -> None:
     with pytest.raises(KgcheckError):
         opened(f"bolt://0.0.0.0:{bolt.port}", cleartext_hosts="neo4j, 0.0.0.0")
 
     assert says_password(bolt)
-
-
-def test_without_a_password_nothing_is_refused(bolt: BoltImpostor) -> None:
-    with pytest.raises(KgcheckError):
-        opened(f"bolt://0.0.0.0:{bolt.port}", neo4j_password=None)
-
-    assert bolt.calls
 
 
 def test_a_member_that_only_the_server_names_gets_nothing_in_the_clear(bolt: BoltImpostor) -> None:
@@ -499,14 +425,6 @@ def test_where_libpq_connects_is_asked_of_libpq(
         opened(address.format(postgres.port), **given)
 
     assert not says_password(postgres)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_ledger_of_this_machine_needs_no_tls(host: str, postgres: PostgresImpostor) -> None:
-    with pytest.raises(KgcheckError):
-        opened(f"postgresql://127.0.0.1:{postgres.port}/db?host={host}")
-
-    assert says_password(postgres)
 
 
 def asked(service: str, chosen: Settings) -> None:

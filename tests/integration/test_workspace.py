@@ -13,9 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import kgcheck
 from kgcheck import CheckTask, CheckType, KgcheckError, Outcome, Reason, Ref, Settings, Stance, Triple, Workspace
-from kgcheck.bench.batches import answer_questions
 from kgcheck.context import OpenedOnce
 from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
@@ -25,7 +23,7 @@ from kgcheck.report.frames import FINDINGS
 from kgcheck.resources import resource_dir
 from tests.integration.import_directory import CKG, GENES, ImportDirectory
 from tests.support import PYTHONPATH, ROOT
-from tests.support.audits import DEMO, Audited, comparable, core_demo, core_import, without_run
+from tests.support.audits import DEMO, core_demo, core_import, without_run
 from tests.support.audits import kgcheck as command
 
 ALS = "SOD1 mutations cause amyotrophic lateral sclerosis."
@@ -110,29 +108,6 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_findings_as_a_data_frame(workspace: Workspace) -> None:
-    audit = workspace.audit(types=["triple"], relations=["HAS_PARENT"])
-    frame = audit.to_pandas()
-
-    assert list(frame.columns) == FINDINGS.names
-    assert len(frame) == len(list(audit.findings)) > 0
-    assert set(frame["outcome"]) <= {o.value for o in Outcome}
-    assert all(evidence[0]["source"] for evidence in frame["evidence"])
-    refuted = workspace.findings(audit.run, outcomes=["refuted"])
-    assert len(refuted.to_pandas()) == (frame["outcome"] == "refuted").sum() > 0
-
-
-@pytest.mark.slow
-def test_a_data_frame_of_everything_that_was_checked(workspace: Workspace) -> None:
-    few, everything = (
-        workspace.audit(types=["triple"], relations=["HAS_PARENT"], keep_all=keep_all).to_pandas()
-        for keep_all in (False, True)
-    )
-
-    assert len(few) < len(everything)
-    assert {*few["fingerprint"]} < {*everything["fingerprint"]}
-
-
 def test_a_data_frame_without_pandas(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgcheck.report.frames.find_spec", lambda name: None)
     audit = workspace.audit(types=["structure"], labels=["Gene"])
@@ -143,16 +118,6 @@ def test_a_data_frame_without_pandas(workspace: Workspace, monkeypatch: pytest.M
     assert failed.value.message == "a data frame needs the extra 'pandas'"
     assert failed.value.hint == "pip install 'kgcheck[pandas]'"
     assert isinstance(audit.to_arrow(), pa.Table)
-
-
-def test_many_findings_become_one_table(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    findings = list(workspace.audit(types=["existence"]).findings)
-    monkeypatch.setattr("kgcheck.report.frames._ROWS", 2)
-
-    table = kgcheck.report.frames.findings_arrow(iter(findings))
-
-    assert table.column("fingerprint").to_pylist() == [f.fingerprint for f in findings]
-    assert table.column("evidence").num_chunks == (len(findings) + 1) // 2
 
 
 # --- checks, questions, papers
@@ -180,27 +145,6 @@ def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_check_that_is_stopped_says_so_in_its_notes(workspace: Workspace) -> None:
-    stopped = workspace.check("APOE ACTS_ON APP", turns=1)
-
-    assert stopped.verdict.reason is Reason.BUDGET_SPENT
-    assert stopped.exit_code() == 3
-    assert "turns" in stopped.notes[0]
-
-
-def test_ask_reads_the_names_of_the_graph_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    steps: list[str] = []
-    with over_the_demo(tmp_path, progress=lambda step, done, total: steps.append(step)) as workspace:
-        found = workspace.ask("What diseases are associated with the protein encoded by the gene APOE?").answer
-        before = len(steps)
-        holds = workspace.ask("Does TLR4 act on TNF?").answer
-
-    assert "DOID:0014667" in {f.ref.id for f in found.found}
-    assert holds.holds is not None
-    assert before == len(steps) > 0
-    assert capsys.readouterr() == ("", "")
-
-
 def test_verify_claims_and_edges_by_words(tmp_path: Path, papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edge = Triple(
         head=Ref(label="Protein", id="P00441"), relation="ASSOCIATED_WITH", tail=Ref(label="Disease", id="DOID:332")
@@ -222,38 +166,6 @@ def test_verify_claims_and_edges_by_words(tmp_path: Path, papers: Path, capsys: 
     )
     assert claim.model_dump(mode="json") | {"taken": []} == json.loads(shown.out)
     assert capsys.readouterr() == ("", "")
-
-
-def test_search_papers(tmp_path: Path, papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with over_the_demo(tmp_path, literature=papers) as workspace:
-        found = workspace.search(ALS, limit=3)
-
-    shown = json.loads(command("search", ALS, "--limit", 3, "--index", papers, "--format", "json").out)
-    assert [hit.as_row() for hit in found.hits] == shown
-    assert len(found.hits) == 3
-    assert capsys.readouterr() == ("", "")
-
-
-def test_papers_are_asked_in_an_audit_and_noted(tmp_path: Path, papers: Path) -> None:
-    with over_the_demo(tmp_path, literature=papers) as workspace:
-        audit = workspace.audit(types=["triple"], relations=["ASSOCIATED_WITH"], labels=["Disease"])
-
-    assert len(audit.notes) == 1
-    assert audit.notes[0].startswith("papers were asked about ")
-    assert f"speak of {len(audit.papers)}" in audit.notes[0]
-    assert audit.papers
-
-
-def test_a_batch_of_questions(tmp_path: Path) -> None:
-    file = tmp_path / "q.jsonl"
-    file.write_text(json.dumps({"question": "Does APOE act on APP?", "answer": False}) + "\n")
-    with over_the_demo(tmp_path) as workspace:
-        first = answer_questions(workspace, file)
-        again = answer_questions(workspace, file)
-
-    assert (first.batch.done, again.batch.done, again.batch.before) == (1, 0, 1)
-    assert first.results.parent == tmp_path / "home" / "batch" / "kgqa-q"
-    assert json.loads((first.folder / "metrics.json").read_text())["all"] == first.metrics["all"].model_dump()
 
 
 # --- load, runs, reports
@@ -279,38 +191,6 @@ def test_load_build_audit_and_report(tmp_path: Path, capfd: pytest.CaptureFixtur
         assert tuple(workspace.tallies()) == audit.tallies
 
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.slow
-def test_resume_goes_on_with_a_run_that_was_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kgcheck.audit.worker import Worker
-
-    real = Worker.work
-    worked: list[str] = []
-
-    def cut(self: Worker, unit: Any, done: Any) -> Any:
-        if len(worked) == 2:
-            raise KeyboardInterrupt
-        worked.append(unit.target)
-        return real(self, unit, done)
-
-    with over_the_demo(tmp_path) as workspace:
-        whole = workspace.audit(types=["existence"])
-        monkeypatch.setattr(Worker, "work", cut)
-        with pytest.raises(KeyboardInterrupt):
-            workspace.audit(types=["existence"])
-        monkeypatch.setattr(Worker, "work", real)
-        begun = workspace.cut_off()
-        resumed = workspace.resume()
-
-        assert resumed.run.id == begun.id != whole.run.id
-        assert resumed.run.finished
-        assert resumed.tallies == whole.tallies
-        assert [f.fingerprint for f in resumed.findings] == [f.fingerprint for f in whole.findings]
-        one, other = (comparable(Audited(a.run, list(a.findings), list(a.tallies))) for a in (resumed, whole))
-        assert one == other
-        with pytest.raises(UsageError, match="is finished"):
-            workspace.resume(begun.id)
 
 
 def test_a_store_that_is_open_already_is_read_and_left_open(tmp_path: Path) -> None:
@@ -521,12 +401,3 @@ def test_a_script_without_a_guard_loads_a_store(tmp_path: Path) -> None:
             check=True,
         )
         assert (ran.stdout, ran.stderr) == ("1\n", "")
-
-
-def test_an_audit_does_not_look_at_what_is_retired(tmp_path: Path) -> None:
-    with (
-        Workspace(store=core_demo().store, ledger=tmp_path / "ledger.sqlite", with_retired=True) as workspace,
-        pytest.raises(UsageError, match="leaves out what is retired"),
-    ):
-        workspace.audit()
-    assert not (tmp_path / "ledger.sqlite").exists()

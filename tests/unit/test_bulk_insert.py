@@ -5,7 +5,7 @@ from sqlalchemy import Connection, create_engine, select
 
 from kgcheck.ledger.bulk_insert import insert_findings
 from kgcheck.ledger.rows import FindingRows
-from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, METADATA, UNSETTLED
+from kgcheck.ledger.tables import FINDING_COLUMNS, METADATA, UNSETTLED
 
 _NUMBERS = {"confidence": 0.5, "severity": 1, "by_confidence": -0.5, "by_score": 0.0}
 _MAY_LACK = ("relation", "value", "basis")
@@ -34,13 +34,4 @@ def test_rows_come_out_as_they_went_in_and_in_their_order(sizes: tuple[int, ...]
         METADATA.create_all(connection)
         assert _written(connection, *batches) == [row for batch in batches for row in batch]
         assert connection.execute(select(UNSETTLED)).all() == [("one", 0)]
-    engine.dispose()
-
-
-def test_rows_that_differ_in_nothing_are_as_many_as_they_were() -> None:
-    engine, row = create_engine("sqlite://"), _row(1)
-    with engine.begin() as connection:
-        METADATA.create_all(connection)
-        assert _written(connection, [row] * 205) == [row] * 205
-        assert connection.execute(select(FINDING.c.number)).scalars().all() == list(range(1, 206))
     engine.dispose()

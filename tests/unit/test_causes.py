@@ -19,7 +19,6 @@ from kgcheck.curation.facets import counted_of, facets_of, new_findings, settled
 from kgcheck.curation.findings import list_findings
 from kgcheck.curation.patch_maker import Wanted, make_patch
 from kgcheck.curation.thresholds import Threshold, judge
-from kgcheck.errors import UnknownName
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.causes import reasons_following
 from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, ComparisonTable, FormerFinding
@@ -36,7 +35,6 @@ from kgcheck.model import (
     Tally,
     Target,
     Verdict,
-    kept_reason,
 )
 from kgcheck.profile.schema import load_schema
 from kgcheck.report.render import render
@@ -147,14 +145,6 @@ def test_a_finding_follows_from_its_cause(tmp_path: Path, cause: Finding, conseq
 def test_what_is_wrong_by_itself_follows_from_nothing(tmp_path: Path, one: Finding, other: Finding) -> None:
     with Ledger(tmp_path / "l") as ledger:
         assert set(causes(ledger, written(ledger, [one, other])).values()) == {None}
-
-
-def test_an_edge_follows_from_the_end_that_it_speaks_of(tmp_path: Path) -> None:
-    head, tail = obsolete("A 1", Reason.ID_MERGED), obsolete("B 2")
-    gone, merged = edge("A 1", "B 2"), edge("A 1", "B 2", Reason.ENDPOINT_MERGED)
-    with Ledger(tmp_path / "l") as ledger:
-        assert causes(ledger, written(ledger, [head, tail, gone], "r1"))[gone.fingerprint] == tail.fingerprint
-        assert causes(ledger, written(ledger, [head, tail, merged], "r2"))[merged.fingerprint] == head.fingerprint
 
 
 def test_pairs_of_one_name_follow_from_the_first_and_roots_are_named(tmp_path: Path) -> None:
@@ -271,17 +261,6 @@ def test_what_is_no_longer_found_stands_under_its_cause(state: str, is_kept: boo
         assert facets.of("states")[state] == diff_of(ledger, before, run).counts[ComparisonState(state)] == 2
         assert list_findings(ledger, run, before, states=[state], unfold=True).count() == 4
         assert list_findings(ledger, run, before, states=[state], types=["triple"]).count() == 3
-
-
-def test_findings_are_filtered_by_the_reason_of_a_rule_that_is_not_installed(tmp_path: Path) -> None:
-    lost = found(CheckType.STRUCTURE, kept_reason("structure", "rule_of_last_year"), "A 1")
-    with Ledger(tmp_path / "l") as ledger:
-        run = written(ledger, [lost, obsolete("A 2")])
-        assert [one.fingerprint for one in list_findings(ledger, run, reasons=["rule_of_last_year"]).page()] == [
-            lost.fingerprint
-        ]
-        with pytest.raises(UnknownName, match="id_obsolet"):
-            list_findings(ledger, run, reasons=["id_obsolet"])
 
 
 def test_a_cause_decides_what_follows_from_it(tmp_path: Path) -> None:

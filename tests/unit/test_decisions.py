@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
-import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -14,10 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from kgcheck import clock
-from kgcheck.curation import forms
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import Choice, Decisions, decide
 from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage, wanted
@@ -147,21 +143,6 @@ def test_the_latest_decision_about_the_present_basis_counts(ledger: Ledger) -> N
     assert [d.by for d in Decisions(ledger).table.of([found.fingerprint])] == ["anna", "ben", "carl", "dora"]
 
 
-def test_accepted_findings_of_a_run_are_those_that_are_still_what_was_accepted(ledger: Ledger) -> None:
-    of, later = run(), run("20260102-000000-bbbb")
-    some = [finding(of, f"P1000{n}") for n in range(6)]
-    kept(ledger, of, *some)
-    decide(ledger, some[:4], "accept", by="anna")
-    decide(ledger, some[3:], "reject", by="ben")
-    same = [finding(later, f"P1000{n}") for n in (1, 2)]
-    kept(ledger, later, finding(later, "P10000", value="otherwise"), *same)
-
-    assert [(f, d.by, d.fingerprint) for f, d in Decisions(ledger).accepted(later)] == [
-        (f, "anna", f.fingerprint) for f in ledger.findings(later) if f in same
-    ]
-    assert {f.task.subject.id for f, _ in Decisions(ledger).accepted(of)} == {"P10000", "P10001", "P10002"}
-
-
 def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: Ledger, tmp_path: Path) -> None:
     of = run()
     found = finding(of)
@@ -177,28 +158,6 @@ def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: L
     assert [d.at.year for d in table.newest_first()] == [made.decision.at.year, 2040]
     assert [d.by for _, d in Decisions(ledger).accepted(of)] == ["ben"]
     assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1
-
-
-def test_two_who_decide_at_once_are_both_kept_and_the_last_one_counts(ledger: Ledger, tmp_path: Path) -> None:
-    of = run()
-    found = finding(of)
-    kept(ledger, of, found)
-    people = [f"person {n}" for n in range(6)]
-
-    def one(by: str) -> None:
-        with Ledger(tmp_path / "ledger.sqlite") as own:
-            decide(own, [found], "accept" if by[-1] in "024" else "reject", by=by)
-
-    threads = [threading.Thread(target=one, args=(by,)) for by in people]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    history = list(Decisions(ledger).table.of([found.fingerprint]))
-    assert sorted(d.by for d in history) == people
-    assert [d.number for d in history] == sorted(d.number for d in history)
-    assert Decisions(ledger).beside([found])[found.fingerprint].decision == history[-1]
 
 
 @pytest.mark.parametrize(
@@ -298,8 +257,6 @@ def test_the_newest_decision_about_the_present_basis_makes_the_state(
 
 
 # Lists
-
-STATES = [state.value for state in DecisionState]
 
 
 def missing(one: Finding, confidence: float) -> Finding:
@@ -407,18 +364,6 @@ def test_a_list_knows_its_names(listed: RunDiff) -> None:
             FindingList(listed, wanted(**filters))
     with pytest.raises(UnknownName):
         list(FindingList(listed, FindingFilter()).page(after="ffff"))
-
-
-def test_hostile_notes_and_names_are_only_shown(listed: RunDiff) -> None:
-    rejected = FindingList(listed, wanted(decisions=["rejected"]))
-    out = io.StringIO()
-    Console(file=out, width=300).print(forms.findings_table(rejected.page()))
-    whole = {format_: "".join(forms.text_of(rejected.page(), format_)) for format_ in ("table", "json", "jsonl", "csv")}
-
-    for text in (out.getvalue(), *whole.values()):
-        assert not set("\x1b\u202e") & set(text)
-    assert json.loads(whole["json"])["findings"][0]["decision"]["note"] == HOSTILE
-    assert len(whole["jsonl"].splitlines()) == 7
 
 
 # Exit codes

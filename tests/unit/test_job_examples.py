@@ -41,18 +41,6 @@ def check_commands(found: list[list[str]], project: Project) -> None:
             project.job(parsed.params["name"])
 
 
-def test_every_file_is_listed() -> None:
-    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    files = sorted(path.name for path in FOLDER.iterdir() if path.is_file() and path.name != "README.md")
-
-    assert [name for name in files if f"]({name})" not in readme] == []
-
-
-def test_the_project_is_right(project: Project) -> None:
-    assert set(project.values.jobs) == {"import", "nightly", "references"}
-    assert project.schedule_of("nightly") is not None
-
-
 def test_the_crontab(project: Project) -> None:
     lines = (FOLDER / "crontab").read_text(encoding="utf-8").splitlines()
     entries = [line for line in lines if re.match(r"[\d*]", line)]

@@ -87,14 +87,6 @@ def test_one_that_was_killed_is_taken_over_and_cannot_go_on(runs: WorkTable) -> 
     assert runs.get(later.number).state is WorkState.RUNNING
 
 
-def test_a_sign_of_life_keeps_it(runs: WorkTable) -> None:
-    run = runs.begin(nightly(NOW), "a 1", NOW)
-    assert runs.change(run, lease_until=NOW + 2 * LEASE)
-
-    with pytest.raises(JobUnderWay):
-        runs.begin(nightly(NOW + LEASE + timedelta(seconds=1)), "b 2", NOW + LEASE + timedelta(seconds=1))
-
-
 def test_of_many_at_once_one_begins(place: Path | URL) -> None:
     ready, begun, refused = threading.Barrier(8), list[WorkItem](), list[KgcheckError]()
     Ledger(place).close()
@@ -261,10 +253,3 @@ def test_a_run_that_somebody_took_over_does_not_say_that_it_is_done(runs: WorkTa
     with pytest.raises(JobUnderWay, match="counts as killed"):
         performed(runs, NEVER, work)
     assert [run.state for run in runs.history()] == [WorkState.RUNNING, WorkState.LOST]
-
-
-def test_since_when_a_schedule_holds(runs: WorkTable) -> None:
-    assert runs.schedule_since("nightly", "30 2 * * * UTC", NOW) == NOW
-    later = NOW + timedelta(days=3)
-    assert runs.schedule_since("nightly", "30 2 * * * UTC", later) == NOW
-    assert runs.schedule_since("nightly", "30 3 * * * UTC", later) == later

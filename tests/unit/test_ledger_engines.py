@@ -54,18 +54,6 @@ def test_a_ledger_that_is_open_is_opened_again_without_a_new_connection(place: P
         event.remove(Engine, "connect", count)
 
 
-def test_nothing_stands_beside_a_file_that_nobody_has_open(tmp_path: Path) -> None:
-    where = tmp_path / "l.sqlite"
-    first, second = Ledger(where), Ledger(where)
-    third = Ledger(where)
-    first.start(run())
-    for ledger in (first, third):
-        ledger.close()
-    assert [r.id for r in second.runs()] == [run().id]
-    second.close()
-    assert [path.name for path in tmp_path.iterdir()] == ["l.sqlite"]
-
-
 def test_a_file_that_takes_the_place_of_another_is_another_ledger(tmp_path: Path) -> None:
     where, other = tmp_path / "l.sqlite", tmp_path / "other.sqlite"
     with Ledger(other) as ledger:
@@ -77,16 +65,6 @@ def test_a_file_that_takes_the_place_of_another_is_another_ledger(tmp_path: Path
         shutil.move(other, where)
         assert ids(where) == ["of the other"]
         assert [r.id for r in kept.runs()] == [run().id]
-
-
-def test_one_place_has_one_engine_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a").mkdir()
-    monkeypatch.chdir(tmp_path)
-    with Ledger(Path("l.sqlite")) as ledger:
-        ledger.start(run())
-    with Ledger(Path("l.sqlite")):
-        monkeypatch.chdir(tmp_path / "a")
-        assert ids(Path("../l.sqlite")) == [run().id]
 
 
 def test_many_threads_read_and_write_at_once(place: Path | URL) -> None:

@@ -18,7 +18,7 @@ from kgcheck.errors import LedgerError
 from kgcheck.ledger.comparisons import Pair, RunComparison
 from kgcheck.ledger.ledger import Ledger, PinnedRelease, in_order
 from kgcheck.ledger.run import HandedOver
-from kgcheck.ledger.tables import FINDING, KEY, METADATA, PLACE, SHOWN_ORDER
+from kgcheck.ledger.tables import FINDING, METADATA, PLACE, SHOWN_ORDER
 from kgcheck.model import CheckType, Gap, Outcome, Reason, Tally, Target
 from tests.unit.test_ledger import finding, run, tally
 
@@ -116,15 +116,6 @@ def test_filters_look_at_places_before_findings(path: Path, column: str) -> None
     assert cause[1:] == ["SEARCH consequence_1 USING PRIMARY KEY (run=? AND fingerprint=?)"]
 
 
-def test_two_runs_are_compared_by_an_index(path: Path) -> None:
-    before, now = KEY.alias("before"), KEY.alias("now")
-    same = (before.c.run == "a") & (before.c.fingerprint == now.c.fingerprint)
-    query = select(now.c.fingerprint, before.c.basis).select_from(now.outerjoin(before, same)).where(now.c.run == "b")
-
-    assert plan(path, query).count("(run=? AND fingerprint=?)") == 1
-    assert "SCAN" not in plan(path, query)
-
-
 def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
     rare = RunComparison(Pair("a", "b"), is_kept=True, rare=frozenset(["new"])).present(["new"])
     query = select(FINDING).select_from(rare.rows).where(rare.where).order_by(*rare.order).limit(50)
@@ -132,22 +123,6 @@ def test_a_state_of_few_is_led_by_what_the_run_wrote_down(path: Path) -> None:
     first, *rest = plan(path, query).split("; ")
     assert first == "SEARCH became USING INDEX compared_by_state (run=? AND state=?)"
     assert not any("SCAN" in step for step in rest)
-
-
-def test_a_tally_counts_what_the_team_decided_apart(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "l.sqlite") as ledger:
-        ledger.start(run())
-        ledger.record(run(), "one", [finding(run(), "P1")], [tally(2)])
-        new = finding(run(), "P1", Outcome.SUPPORTED)
-        ledger.hand_over(
-            run(), (finding(run(), "P1"), new, HandedOver(fingerprint=new.fingerprint, result="supported"))
-        )
-
-        assert [(t.by_team, t.outcome, t.count) for t in ledger.tallies(run())] == [
-            (False, Outcome.REFUTED, 1),
-            (True, Outcome.SUPPORTED, 1),
-        ]
-        assert [f.verdict.outcome for f in ledger.findings(run())] == [Outcome.SUPPORTED]
 
 
 def test_what_a_service_could_not_show_is_done_again_and_nothing_else(tmp_path: Path) -> None:

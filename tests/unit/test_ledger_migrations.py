@@ -20,7 +20,6 @@ from sqlalchemy import (
     Connection,
     Engine,
     MetaData,
-    String,
     create_engine,
     event,
     func,
@@ -158,14 +157,6 @@ def test_a_ledger_of_the_release_before_has_the_tables_of_the_code(released: Pat
     assert version(released) == str(FORMAT)
 
 
-def test_a_new_ledger_has_the_tables_of_the_code(place: Path | URL) -> None:
-    with Ledger(place):
-        pass
-
-    assert differences(place) == []
-    assert version(place) == str(FORMAT)
-
-
 @pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
 def test_a_ledger_of_the_release_before_keeps_its_findings(released: Path | URL) -> None:
     change = Change(kind=ChangeKind.REPOINT, to="P9", candidates=("P9", "P8"), because="merged")
@@ -261,24 +252,6 @@ def test_a_ledger_that_was_brought_forward_goes_on(released: Path | URL) -> None
                 assert connection.exec_driver_sql("PRAGMA integrity_check").scalars().all() == ["ok"]
 
 
-@pytest.mark.slow
-def test_words_are_compared_as_bytes(released: Path | URL) -> None:
-    """In PostgreSQL whatever the language of the database, in tables that are new and in those brought forward."""
-    if isinstance(released, Path):
-        pytest.skip("SQLite does so by itself")
-    columns = text(
-        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
-        "AND data_type IN ('text', 'character varying') AND collation_name IS DISTINCT FROM 'C' "
-        "AND table_name <> :version"
-    )
-    for _ in ("brought forward", "new"):
-        with Ledger(released) as ledger, ledger.database.writing() as connection:
-            assert connection.execute(columns, {"version": VERSION.name}).all() == []
-            METADATA.drop_all(connection)
-            VERSION.drop(connection)
-    assert any(isinstance(c.type, String) for c in FINDING.columns)
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -324,13 +297,6 @@ def test_several_processes_bring_one_ledger_forward(released: Path | URL) -> Non
         assert done.stdout.split()[1] == "2"
     assert differences(released) == []
     assert version(released) == str(FORMAT)
-
-
-@pytest.mark.slow
-def test_several_processes_make_one_ledger(place: Path | URL) -> None:
-    for process in [opened(place) for _ in range(2)]:
-        assert process.ended().returncode == 0
-    assert differences(place) == []
 
 
 OTHERS = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgcheck.errors import InputFormat, KgcheckError, UsageError
-from kgcheck.pins import COLUMNS, Pin, add_pin, find_pins, format_pins, make_pin, parse_pins
+from kgcheck.errors import InputFormat, KgcheckError
+from kgcheck.pins import COLUMNS, Pin, add_pin, format_pins, make_pin, parse_pins
 
 HEADER = "\t".join(COLUMNS) + "\n"
 EDGE = Pin(pin="must_not", subject="HGNC:1", predicate="biolink:treats", object="MONDO:2", because="PMID:3", by="ana")
@@ -96,27 +96,6 @@ def test_a_pin_that_the_header_has_no_column_for_is_refused(tmp_path: Path) -> N
     assert path.read_text(encoding="utf-8") == "pin\tsubject\tbecause\nmust\tHGNC:1\tHGNC 2026\n"
 
 
-def test_a_pin_that_is_none_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match=r"^subject: 'a b' has a space, and no id has$"):
-        make_pin({"pin": "must", "subject": "a b", "because": "c"})
-
-
-def test_pins_are_found_in_the_working_directory_or_beside_a_graph(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, graph = tmp_path / "here", tmp_path / "graph"
-    for folder in (here, graph):
-        folder.mkdir()
-        (folder / "nodes.tsv").touch()
-    monkeypatch.chdir(here)
-    assert find_pins([graph]) is None
-    beside = graph / "kgcheck.pins.tsv"
-    beside.touch()
-    assert find_pins([graph]) == find_pins([graph / "nodes.tsv"]) == beside
-    (here / beside.name).touch()
-    assert find_pins([graph]) == Path(beside.name)
-
-
 PIECES = st.lists(st.sampled_from(["must", "must_not", "\t", "\n", "\r", '"', "#", " ", "a", "b:1"]), max_size=30)
 
 
@@ -133,14 +112,5 @@ def test_any_text_is_pins_or_an_error(text: str) -> None:
 SIGNS = st.sampled_from("\"'#\\a:")
 IDS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc", "Z")), min_size=1, max_size=20)
 TEXTS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
-ENDS = st.fixed_dictionaries({"pin": st.sampled_from(("must", "must_not")), "subject": IDS, "because": TEXTS})
 PARTS: st.SearchStrategy[dict[str, str]] = st.just({}) | st.fixed_dictionaries({"predicate": TEXTS, "object": IDS})
 PARTS |= st.fixed_dictionaries({"property": TEXTS, "value": TEXTS})
-
-
-@settings(max_examples=300)
-@given(ENDS, PARTS)
-def test_what_is_written_is_read_again(ends: dict[str, str], parts: dict[str, str]) -> None:
-    pin = make_pin(ends | parts)
-
-    assert parse_pins(format_pins([pin])) == (pin,)

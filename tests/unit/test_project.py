@@ -3,7 +3,6 @@
 import json
 import os
 import tomllib
-from datetime import timedelta
 from pathlib import Path
 
 import jsonschema
@@ -14,14 +13,12 @@ from kgcheck.curation.project import (
     AuditJob,
     JobFile,
     Project,
-    RefreshJob,
-    duration,
     json_schema,
     read_project,
     write_project,
 )
 from kgcheck.curation.project_file import FoundFile, find_file
-from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName
+from kgcheck.errors import ConfigurationError, InputMissing
 from kgcheck.profile.toml_files import WrongFile
 
 SMALL = """
@@ -43,18 +40,6 @@ def mistakes(folder: Path, text: str) -> list[str]:
     with pytest.raises(WrongFile) as caught:
         project(folder, text)
     return [str(mistake) for mistake in caught.value.mistakes]
-
-
-def test_what_init_writes_is_right_and_is_never_overwritten(tmp_path: Path) -> None:
-    path = write_project(tmp_path)
-
-    made = read_project(path)
-    assert isinstance(made.job("nightly"), AuditJob)
-    assert made.ledger == str(tmp_path / ".kgcheck/ledger.sqlite")
-    before = path.read_text()
-    with pytest.raises(InputError, match="is there already"):
-        write_project(tmp_path)
-    assert path.read_text() == before
 
 
 def test_all_that_init_comments_out_is_right_too(tmp_path: Path) -> None:
@@ -169,10 +154,6 @@ def test_a_secret_is_refused_and_not_shown(tmp_path: Path, text: str, where: str
     assert "hunter2x" not in "".join(found)
 
 
-def test_toml_that_is_none_has_its_line(tmp_path: Path) -> None:
-    assert "at line 2" in mistakes(tmp_path, 'ledger = "a"\n[jobs\n')[0]
-
-
 def test_paths_hold_from_any_folder(tmp_path: Path) -> None:
     made = project(tmp_path, SMALL + '[stores.far]\nplace = "bolt://host:7687"\n')
 
@@ -193,15 +174,6 @@ def test_what_is_named_where_there_are_several(tmp_path: Path) -> None:
     assert store.place == str(tmp_path / "o.lbdb")
     made = project(tmp_path, '[defaults]\nstore = "other"\n' + two)
     assert made.store_of(made.job("a")) == store
-
-
-def test_a_refresh_needs_the_files_of_its_reference(tmp_path: Path) -> None:
-    text = SMALL + '[jobs.r]\nkind = "refresh"\n'
-
-    assert isinstance(project(tmp_path, text).job("r"), RefreshJob)
-    assert mistakes(tmp_path, text.replace('files = "sources"', "")) == [
-        "jobs.r: a refresh needs a reference with files, the folder of what the providers publish"
-    ]
 
 
 def test_the_nearest_file_upwards_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,22 +207,3 @@ def test_a_file_of_another_person_is_not_taken(tmp_path: Path, monkeypatch: pyte
         find_file(tmp_path)
     monkeypatch.setenv("KGCHECK_CONFIG", str(path))
     assert find_file(tmp_path) == FoundFile(path, is_named=True)
-
-
-def test_a_job_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:
-    made = project(tmp_path, SMALL + '[jobs.nightly]\nkind = "audit"\n')
-
-    with pytest.raises(UnknownName) as caught:
-        made.job("nightli")
-    assert caught.value.hint == "did you mean nightly?"
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("2 h", 7200), ("1d", 86400)])
-def test_durations(text: str, seconds: int) -> None:
-    assert duration(text) == timedelta(seconds=seconds)
-
-
-@pytest.mark.parametrize("text", ["", "5", "5x", "-5m", "1.5h", "5m2s"])
-def test_no_durations(text: str) -> None:
-    with pytest.raises(ValueError, match="is no duration"):
-        duration(text)

@@ -5,30 +5,23 @@ import hashlib
 import io
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import RenderableType
 
-from kgcheck.cli.console import results
-from kgcheck.ledger.ledger import Ledger, Run
+from kgcheck.ledger.ledger import Run
 from kgcheck.model import (
-    Change,
-    ChangeKind,
     CheckType,
     Gap,
     Outcome,
     Reason,
-    TallyMark,
     Target,
-    all_reasons,
 )
-from kgcheck.report import wording
-from kgcheck.report.documents import MAX_CHARACTERS, cut, document, is_web, unasked
+from kgcheck.report.documents import is_web, unasked
 from kgcheck.report.methods import methods_text
-from kgcheck.report.safe_console import RowTable, SafeConsole
+from kgcheck.report.safe_console import SafeConsole
 from kgcheck.report.tables import findings_table, run_table
 from kgcheck.visible import visible
 from tests.support.reports import RUN, Page, cells, finding, parsed, tally, written
@@ -44,13 +37,6 @@ HOSTILE = [
     "--> <!-- ]]> {{ run.id }} {% raw %}",
     "\u202eesrever \x00\x1b[31m \x85",
 ]
-
-
-def test_every_reason_type_and_outcome_has_plain_words() -> None:
-    assert set(wording.TYPES) == set(CheckType)
-    assert tuple(wording.MARKS) == tuple(TallyMark)
-    assert len({reason.words for reason in all_reasons()}) == len(all_reasons())
-    assert not [reason for reason in all_reasons() if "_" in reason.words or not reason.words[0].isupper()]
 
 
 def test_page_tells_what_why_and_what_to_do() -> None:
@@ -111,12 +97,6 @@ def test_markdown_shows_hostile_text_as_text(hostile: str) -> None:
     row = cells(text)[-1]
     assert len(row) == 6
     assert " ".join(visible(hostile, layout=True).split()) in row[4].replace("\u2060", "")
-
-
-def test_markdown_mentions_nobody_and_links_nothing_of_itself() -> None:
-    text = written("markdown", [finding(said="@somebody #12 GH-12 https://example.org www.example.org :x:")])
-
-    assert not re.search(r"@somebody|#12|GH-12|://example|www\.example|:x:", text)
 
 
 @pytest.mark.parametrize(
@@ -186,16 +166,6 @@ def test_any_text_stays_in_its_cell(name: str, said: str, url: str) -> None:
     text.encode()
 
 
-def test_an_empty_run_says_so() -> None:
-    empty = RUN.model_copy(update={"releases": (), "reference": None})
-
-    for form in ("html", "markdown"):
-        text = written(form, run=empty)
-        assert "Nothing was checked." in text
-        assert "No finding." in text
-        assert "No reference snapshot was given" in text
-
-
 def test_a_run_that_was_cut_off_says_so() -> None:
     cut_off = RUN.model_copy(update={"finished": None, "warnings": ("the snapshot is old",)})
 
@@ -230,37 +200,6 @@ def test_what_could_not_be_asked_is_counted_apart() -> None:
         assert "the graph was checked by itself" in written(form, tallies=[tally(1, Outcome.SUPPORTED)], run=alone)
 
 
-def test_narrowed_runs_say_to_what() -> None:
-    options = {"labels": ["Gene"], "relations": [], "ids": ["TP53"], "sample": 1000, "seed": 7}
-
-    for form in ("html", "markdown"):
-        text = written(form, run=RUN.model_copy(update={"options": options}))
-        assert "label Gene; id TP53; a sample of 1,000 (seed 7)" in text
-
-
-def test_a_value_to_set_that_nobody_knows_is_not_called_none() -> None:
-    unknown = finding().model_copy(update={"change": Change(kind=ChangeKind.SET_VALUE)})
-
-    assert wording.proposed(unknown) == "find the right value"
-
-
-def test_long_values_are_cut_and_say_how_long_they_are() -> None:
-    long = "M" * 34_350
-
-    assert cut(long).endswith("… (34,350 characters)")
-    for form in ("html", "markdown"):
-        assert len(written(form, [finding(said=long, value=long)])) < MAX_CHARACTERS
-
-
-def test_a_run_in_a_ledger_is_read_from_it(tmp_path: Path) -> None:
-    with Ledger(tmp_path / "ledger.sqlite") as ledger:
-        ledger.start(RUN)
-        ledger.record(RUN, "all", [finding()], [tally(1, Outcome.REFUTED)])
-
-        assert "Protein Q00007" in document(ledger, RUN, "html")
-        assert "Protein Q00007" in document(ledger, RUN, "markdown")
-
-
 def _named(store: str) -> Run:
     return RUN.model_copy(update={"store": store})
 
@@ -291,19 +230,6 @@ def test_tables_can_be_read_at_every_width(width: int) -> None:
     # Nothing is squeezed to a ribbon.
     assert "uniprot 2026_03 Q00007:" in findings
     assert "counted" in runs or width == 200
-
-
-def test_a_column_that_is_empty_everywhere_is_left_out() -> None:
-    rows = [("a", "", "x"), ("b", "", "")]
-
-    assert printed(60, RowTable(("name", "nothing", "some"), rows)).split() == ["name", "some", "a", "x", "b"]
-    assert printed(60, RowTable(("name", "nothing"), [])).split() == ["name", "nothing"]
-
-
-def test_a_pipe_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    for columns, wide in (("60", 60), ("", 180), ("no number", 180)):
-        monkeypatch.setenv("COLUMNS", columns)
-        assert results().width == wide
 
 
 # --- methods for a paper

@@ -48,14 +48,6 @@ def test_markdown_fits_into_a_comment() -> None:
     assert "nothing either way (" in text
 
 
-@pytest.mark.parametrize("limit", [0, 1, 7])
-def test_limit_is_kept(limit: int) -> None:
-    page = Page(written("html", _noisy(), limit=limit))
-
-    assert sum(value.startswith("finding ") for value in page.values("class")) == limit
-    assert f"{limit} of 6,530 findings" in page.text
-
-
 KINDS = st.tuples(
     st.sampled_from([CheckType.EXISTENCE, CheckType.TRIPLE]),
     st.sampled_from(list(Outcome)),

@@ -9,7 +9,6 @@ import pytest
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.jobs import old_runs
 from kgcheck.curation.project import Retention
-from kgcheck.ledger.comparisons import ComparisonState, ComparisonTable, FormerFinding
 from kgcheck.ledger.decisions import Action, Decision
 from kgcheck.ledger.ledger import Ledger, Run, forget, needed
 from kgcheck.ledger.tables import METADATA
@@ -94,11 +93,3 @@ def test_what_is_forgotten_leaves_nothing_and_decisions_stay(ledger: Ledger) -> 
                 assert not {"r0", "r1", "r2"} & {value for name, value in row._mapping.items() if name == "run"}
     assert ledger.finding(TASK.fingerprint).run == "r4"
     assert Decisions(ledger).current([TASK.fingerprint])[TASK.fingerprint].note == "checked"
-
-
-def test_what_is_shown_as_fixed_keeps_the_run_that_found_it(ledger: Ledger) -> None:
-    fixed = FormerFinding(fingerprint=TASK.fingerprint, state=ComparisonState.FIXED, found_in="r1")
-    ComparisonTable(ledger.database).record("r4", "r3", [fixed], NOW)
-
-    assert needed(ledger, {"r0", "r1", "r2"}) == {"r4", "r3", "r1"}
-    assert needed(ledger, {"r0", "r1", "r2", "r4"}) == {"r4", "r3"}

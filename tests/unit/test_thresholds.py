@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from kgcheck.curation.thresholds import Counted, Severity, Threshold, bound, judge, worst
+from kgcheck.curation.thresholds import Counted, Severity, Threshold, bound, judge
 from kgcheck.model import CheckType, GraphState, Outcome, Reason
 
 T, E = CheckType.TRIPLE, CheckType.EXISTENCE
@@ -116,18 +115,6 @@ def test_a_remark_is_counted_only_where_it_is_named() -> None:
     found = judge([Threshold(outcome=Outcome.INSUFFICIENT, **some, error_if="> 0") for some in wanted], run, [])
 
     assert [(crossed.count, crossed.of) for crossed in found] == [(2, 6), (4, 6)]
-
-
-def test_a_threshold_without_a_bound_is_none() -> None:
-    with pytest.raises(ValidationError, match="needs warn_if or error_if"):
-        Threshold(type=T)
-
-
-def test_severities_and_exit_codes() -> None:
-    assert worst([]) is Severity.OK
-    assert worst([Severity.WARN, Severity.UNAVAILABLE]) is Severity.UNAVAILABLE
-    assert worst([Severity.ERROR, Severity.UNAVAILABLE]) is Severity.ERROR
-    assert [s.exit_code for s in (Severity.OK, Severity.WARN, Severity.ERROR, Severity.UNAVAILABLE)] == [0, 0, 1, 3]
 
 
 def test_what_a_decision_has_settled_is_looked_at_and_not_counted() -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 import pytest
 from sqlalchemy import URL, func, select
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger.database import Database
-from kgcheck.ledger.ledger import Ledger, forget
+from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import FindingRows, finding_row
 from kgcheck.ledger.run import HandedOver
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, KEY, PLACE, UNSETTLED, JsonText
@@ -77,18 +74,6 @@ def test_rows_wait_for_a_reader_or_the_end_of_the_run(place: Path | URL) -> None
         assert list(ledger.findings(run())) == some(range(40))
 
 
-def test_findings_written_as_values_wait_with_the_rows_before_them(place: Path | URL) -> None:
-    with Ledger(place) as ledger:
-        ledger.start(run())
-        ledger.record(run(), "one", some(range(3)), [tally(3)])
-        assert unsettled(ledger) == 0
-        ledger.record(run(), "two", as_rows(some(range(3, 6))), [tally(3)])
-        ledger.record(run(), "three", some(range(6, 9)), [tally(3)])
-        assert unsettled(ledger) == (6 if isinstance(place, Path) else 0)
-        ledger.record(run(), "four", as_rows(some(range(9, 12))), [tally(3)])
-        assert list(ledger.findings(run())) == some(range(12))
-
-
 def test_what_the_team_decides_changes_its_place(place: Path | URL) -> None:
     with Ledger(place) as ledger:
         ledger.start(run())
@@ -115,16 +100,6 @@ def test_a_finding_of_two_pieces_is_there_once(tmp_path: Path) -> None:
         ledger.record(run(), "three", as_rows([finding(run(), "P004", Outcome.INSUFFICIENT)]), [tally()])
         assert list(ledger.findings(run())) == some(range(5))
         assert unsettled(ledger) == 0
-
-
-def test_a_run_that_is_forgotten_leaves_nothing(place: Path | URL) -> None:
-    with Ledger(place) as ledger:
-        ledger.start(run())
-        ledger.record(run(), "one", as_rows(some(range(5))), [tally(5)])
-        assert forget(ledger.database, [run().id]) == 1
-        with ledger.database.reading() as connection:
-            for table in (FINDING, KEY, PLACE, UNSETTLED):
-                assert connection.execute(select(func.count()).select_from(table)).scalar_one() == 0
 
 
 def test_a_ledger_that_can_only_be_read_and_has_a_run_that_was_cut_off_is_refused(
@@ -181,19 +156,3 @@ def test_a_run_that_is_killed_at_its_end_is_settled_by_the_next(tmp_path: Path, 
         assert ledger.cut_off().id == run().id
         assert list(ledger.findings(run())) == some(range(40))
         assert unsettled(ledger) == 0
-
-
-def pages(ledger: Ledger, size: int) -> Iterator[list[Finding]]:
-    every = ledger.findings(run())
-    while page := list(islice(every, size)):
-        yield page
-
-
-def test_a_reader_sees_whole_pieces_while_another_writes(tmp_path: Path) -> None:
-    where = tmp_path / "l.sqlite"
-    with Ledger(where) as writer, Ledger(where) as reader:
-        writer.start(run())
-        for n in range(5):
-            writer.record(run(), f"piece {n}", as_rows(some(range(7 * n, 7 * n + 7))), [tally(7)])
-            assert [f for page in pages(reader, 3) for f in page] == some(range(7 * n + 7))
-    assert isinstance(reader.database, Database)
