@@ -25,14 +25,9 @@ from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.resolver import taken_names
 
-LONGEST_VALUE = 300
-"""Characters of a value or a quote that is shown."""
-
-MOST_NODES = 10
-"""Nodes that a topic names, of which a brief speaks."""
-
-PASSAGES = 10
-"""Papers on a topic that are quoted."""
+LONGEST_VALUE = 300  # characters of a value or a quote that is shown
+MOST_NODES = 10  # nodes that a topic names, of which a brief speaks
+PASSAGES = 10  # papers on a topic that are quoted
 
 
 def stated(task: CheckTask, schema: Schema, name: Callable[[Ref], str], value: str = "") -> str:

@@ -22,23 +22,20 @@ from kgcheck.inputs import MIB, parse_json, read_bytes
 from kgcheck.outputs import temporary_folder, write_bytes
 from kgcheck.report.documents import page
 
-FORMS = {"tex": "latex", "docx": "docx", "html": "html", "pdf": "typst"}
-"""By ending, pandoc's name."""
-
+FORMS = {"tex": "latex", "docx": "docx", "html": "html", "pdf": "typst"}  # By ending, pandoc's name
+# Those that a link may have; one without a scheme leads to a place beside the file or in it.
 SCHEMES = ("http", "https", "mailto")
-"""Those that a link may have; one without a scheme leads to a place beside the file or in it."""
-
 LARGEST_FIGURE = 20 * MIB
 
 _READ = "markdown-raw_attribute-raw_tex-raw_html"
+# Pictures, by ending, as browsers call them.
 _TYPES = {"png": "png", "jpg": "jpeg", "jpeg": "jpeg", "gif": "gif", "svg": "svg+xml", "webp": "webp"}
-"""Pictures, by ending, as browsers call them."""
-
 _DESCRIBING = {
     *("title", "subtitle", "author", "date", "abstract", "keywords", "lang"),
     *("nocite", "link-citations", "reference-section-title"),
 }
 _SIZE = re.compile(r"\d{1,4}(\.\d{1,3})?(%|px|cm|mm|in|em)")
+# Page template for pandoc; the rest of the page is ours.
 _BODY = """$if(title)$<h1>$title$</h1>$endif$
 $for(author)$<p>$author$</p>$endfor$
 $if(date)$<p>$date$</p>$endif$
@@ -47,7 +44,6 @@ $abstract$
 </blockquote>$endif$
 $body$
 """
-"""Page template for pandoc; the rest of the page is ours."""
 
 
 class _Figure(NamedTuple):

@@ -36,16 +36,13 @@ from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers.http import Http
 
 Notes = tuple[str, ...]
-
-SentenceCheck = Callable[[Manuscript], list[Remarked]]
-"""Check that makes remarks about the sentences of a manuscript."""
-
+SentenceCheck = Callable[[Manuscript], list[Remarked]]  # check that makes remarks about the sentences of a manuscript
+# By threshold, the states that fail.
 FAILING = {
     "contradicted": frozenset({SentenceState.CONTRADICTED}),
     "unsupported": frozenset({SentenceState.CONTRADICTED, SentenceState.UNSUPPORTED}),
     "never": frozenset[SentenceState](),
 }
-"""By threshold, the states that fail."""
 
 
 class Grounded(Value):

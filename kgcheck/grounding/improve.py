@@ -86,11 +86,8 @@ def with_results(file: Path | None, experiment: Experiment, folder: Path) -> tup
     return whole, Results(whole.source, whole.release, whole.at, canonical=True, found=own)
 
 
-ANALYSIS = "add_analysis"
-"""Action that results of an analysis answer."""
-
-EVIDENCE = "gather_evidence"
-"""Action that passages of papers answer."""
+ANALYSIS = "add_analysis"  # action that results of an analysis answer
+EVIDENCE = "gather_evidence"  # action that passages of papers answer
 
 
 class ActionRule(Value):

@@ -4,22 +4,24 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
+from kgcheck import clock
 from kgcheck.choices import SectionKind
 from kgcheck.errors import InputFormat
 from kgcheck.literature.documents import Span, sentences
 from kgcheck.literature.papers import CitedWork
-from kgcheck.model import Value
+from kgcheck.model import Evidence, Stance, Tier, Value, World
 
 _NO_END = re.compile(r"\b(?:al|e\.g|i\.e|cf|vs|Figs?|Eqs?|Refs?|refs?|approx|ca|Dr|Prof|St)\.$")
 _GOES_ON = re.compile(r" +[^\W\d_a-z]")
 
 
 def sentences_with(text: str, marks: Sequence[Span]) -> tuple[Span, ...]:
-    """The sentences of a text."""
+    """The sentences of a text; none ends within a citation, and one behind a full stop belongs to what is before it."""
     spans = sentences(text)
     if not marks:
         return spans
@@ -42,26 +44,15 @@ def sentences_with(text: str, marks: Sequence[Span]) -> tuple[Span, ...]:
             at += 1
         if moved:
             kept.append(end)
-    return tuple(_spans_between(text, [*kept, *ends[at:]]))
-
-
-def _spans_between(text: str, ends: Sequence[int]) -> list[Span]:
-    made: list[Span] = []
-    at = 0
-    for end in (*ends, len(text)):
-        piece = text[at:end]
-        start = at + len(piece) - len(piece.lstrip())
-        stop = at + len(piece.rstrip())
-        if stop > start:
-            made.append((start, stop))
-        at = end
-    return made
+    places = [0, *kept, *ends[at:], len(text)]
+    pieces = [(start, text[start:end]) for start, end in pairwise(places)]
+    found = ((start + len(p) - len(p.lstrip()), start + len(p.rstrip())) for start, p in pieces)
+    return tuple(span for span in found if span[0] < span[1])
 
 
 BlockKind = Literal["heading", "paragraph", "legend", "footnote"]
-
+# Form of a citation: ``[3]``, ``(Lee et al., 2020)``, a key such as ``\cite{lee2020}``, a note.
 MarkerForm = Literal["numeric", "author_year", "key", "footnote"]
-"""Form of a citation: ``[3]``, ``(Lee et al., 2020)``, a key such as ``\\cite{lee2020}``, a note."""
 
 
 class Marker(Value):
@@ -117,8 +108,7 @@ class Written(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
-LONGEST_BLOCK = 200_000
-"""Characters of a paragraph. A paper has fewer in all."""
+LONGEST_BLOCK = 200_000  # characters of a paragraph; a paper has fewer in all
 
 
 def check_length(characters: int) -> None:
@@ -169,15 +159,13 @@ class Manuscript(Value):
                     m.model_copy(update={"start": m.start - start, "end": min(m.end, end) - start})
                     for m in markers[bisect_left(places, start) : bisect_left(places, end)]
                 )
-                found.append(
-                    Sentence(
-                        number=len(found) + 1,
-                        block=place,
-                        start=start,
-                        end=end,
-                        text=block.text[start:end],
-                        section=block.section,
-                        markers=within,
-                    )
-                )
+                own = {"block": place, "start": start, "end": end, "text": block.text[start:end], "markers": within}
+                found.append(Sentence(number=len(found) + 1, section=block.section, **own))
         return tuple(found)
+
+    def own_evidence(self, sentence: Sentence, value: str) -> Evidence:
+        """What a sentence of the manuscript itself says against another, or against itself."""
+        return Evidence(
+            source=self.name, release=self.sha256[:12], record=f"sentence {sentence.number}", retrieved_at=clock.now(),
+            stance=Stance.CONTRADICTS, world=World.CLOSED, tier=Tier.OWNER, value=value, quote=sentence.text,
+        )  # fmt: skip

@@ -27,25 +27,14 @@ try:
 except ImportError as error:
     raise MissingExtra("comparing titles", "grounding") from error
 
-MOST_SENTENCES = 40
-"""Sentences of a manuscript that are looked up where no other bound is given."""
-
-_LOOKED = 20
-"""Texts that are looked at for a sentence."""
-
-_READ = 3
-"""Papers that are read for a sentence: those that name all that it does."""
-
-_SAME_TITLE = 95
-"""From which likeness in per cent on two titles are of one paper."""
-
-_SECTIONS = ("abstract", "conclusion", "discussion", "results")
-"""Sections that are looked at, the first one first."""
-
+MOST_SENTENCES = 40  # sentences of a manuscript that are looked up where no other bound is given
+_LOOKED = 20  # texts that are looked at for a sentence
+_READ = 3  # papers that are read for a sentence: those that name all that it does
+_SAME_TITLE = 95  # from which likeness in per cent on two titles are of one paper
+_SECTIONS = ("abstract", "conclusion", "discussion", "results")  # sections that are looked at, the first one first
 _WORDS = 6
+# Pattern of mentions of figures, not in brackets: such a sentence tells what is to be seen there.
 _POINTS = re.compile(r"\b(?:Figs?|Figures?|Tables?|Movie|Video|Text S|Dataset)\b(?![^()]*\))")
-"""Pattern of mentions of figures, not in brackets: such a sentence tells what is to be seen there."""
-
 _NAMED = ("name", "label")
 _NAMES = 2
 _NUMBER = re.compile(r"(?<![\w.])\d")

@@ -6,11 +6,11 @@ and tables by their numbers, names with digits, years, levels of confidence, cit
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kgcheck.inputs import read_toml
 from kgcheck.literature.documents import Span
@@ -59,6 +59,10 @@ _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 _OTHER_END = re.compile(r"\s?(?:[-\u2013\u2014\u2212]|to|and)\s?\d{1,12}(?:\.\d{1,12})?")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _NAMED_BY_LETTERS = re.compile(r"[A-Za-z\u0370-\u03ff(+'\u2032]|-[A-Za-z]")
+_BOUNDS = {
+    "<": ("less than", "below", "under", "fewer than"),
+    ">": ("more than", "above", "over", "greater than", "exceeding"),
+}
 
 
 def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, ...]:
@@ -73,7 +77,8 @@ def quantities(text: str, without: Iterable[Span] = ()) -> tuple[WrittenNumber, 
     starts = [start for start, _ in left_out]
     # How far those that begin first reach.
     ends = [0, *accumulate((end for _, end in left_out), max)]
-    return tuple(q for q in _quantities(text) if ends[bisect_left(starts, q.end)] <= q.start)
+    found = filter(None, (_quantity(text, match) for match in _NUMBER.finditer(text)))
+    return tuple(q for q in found if ends[bisect_left(starts, q.end)] <= q.start)
 
 
 def with_points(text: str) -> str:
@@ -85,110 +90,73 @@ def with_points(text: str) -> str:
     return _RAISED_POINT.sub(".", text)
 
 
-def _quantities(text: str) -> Iterator[WrittenNumber]:
-    rules = _rules()
-    for match in _NUMBER.finditer(text):
-        start = match.start("sign") if match["sign"] else match.start("number")
-        joined = text[start - 1] in _DASHES if start else False
-        # After a dash it is the other end of a range, or the digits of a name such as IL-6.
-        if joined and not re.fullmatch(r"[\d%\s]", text[start - 2 : start - 1] or "-"):
-            continue
-        digits = re.sub(r"[,\u2009\u202f]", "", match["number"])
-        if digits.startswith("00") or (digits.startswith("0") and digits.isdigit() and len(digits) > 1):
-            continue
-        value = Decimal(digits)
-        power = int((match["power"] or match["exponent"] or "0").replace("\u2212", "-").replace("\u2013", "-"))
-        step = Decimal(1).scaleb(power - len(match["number"].partition(".")[2]))
-        value = value.scaleb(power)
-        end = match.end()
-        if scaled := rules.scale.match(text, end):
-            factor = rules.scales[scaled[1]]
-            value, step, end = value * factor, step * factor, scaled.end()
-        unit, end = _unit(text, end, rules)
-        before = text[max(0, start - 40) : start]
-        if _measures_nothing(text, match, before, end, unit, rules):
-            continue
-        negative = (match["sign"] or "").strip() in ("-", "\u2212") and not joined
-        yield WrittenNumber(
-            start=start,
-            number_end=match.end(),
-            end=end,
-            value=-value if negative else value,
-            step=step,
-            unit=unit,
-            comparator=_comparator(match["comparator"], before),
-            approximate=bool(rules.approximate.search(before))
-            or (match["comparator"] or "").strip() in ("~", "≈", "\u223c"),
-        )
-
-
-def _unit(text: str, end: int, rules: "_QuantityRules") -> tuple[str, int]:
-    """The unit of a number and where it ends; 12 of `12-14 mg` has that of the other end."""
-    found, after = rules.unit.match(text, end), end
-    if found:
-        after = found.end()
+def _quantity(text: str, match: re.Match[str]) -> WrittenNumber | None:
+    """The number of a match; None where it is a name, a place, a year or a level rather than a result."""
+    rules, sign = _rules(), (match["comparator"] or "").strip()
+    start = match.start("sign") if match["sign"] else match.start("number")
+    joined = text[start - 1] in _DASHES if start else False
+    # After a dash it is the other end of a range, or the digits of a name such as IL-6.
+    if joined and not re.fullmatch(r"[\d%\s]", text[start - 2 : start - 1] or "-"):
+        return None
+    digits = re.sub(r"[,\u2009\u202f]", "", match["number"])
+    if digits.startswith("00") or (digits.startswith("0") and digits.isdigit() and len(digits) > 1):
+        return None
+    power = int((match["power"] or match["exponent"] or "0").replace("\u2212", "-").replace("\u2013", "-"))
+    value, step = Decimal(digits).scaleb(power), Decimal(1).scaleb(power - len(match["number"].partition(".")[2]))
+    end = match.end()
+    if scaled := rules["scale"].match(text, end):
+        factor = rules["scales"][scaled[1]]
+        value, step, end = value * factor, step * factor, scaled.end()
+    spelt = rules["unit"].match(text, end)
+    if spelt:
+        end = spelt.end()
     elif other := _OTHER_END.match(text, end):
-        found = rules.unit.match(text, other.end())
-    parts = found.group("unit", "per") if found else ()
-    return "/".join(rules.units[part] for part in parts if part), after
-
-
-def _comparator(sign: str | None, before: str) -> str:
-    stated = (sign or "").strip()
-    if stated in ("<", ">", "≤", "≥"):
-        return stated
-    words = before.rstrip().casefold()
-    if words.endswith(("less than", "below", "under", "fewer than")):
-        return "<"
-    return ">" if words.endswith(("more than", "above", "over", "greater than", "exceeding")) else "="
-
-
-def _measures_nothing(
-    text: str, match: re.Match[str], before: str, end: int, unit: str, rules: "_QuantityRules"
-) -> bool:
-    """Recognise a number that is a name, a place, a year or a level rather than a result."""
-    after = text[end : end + 20]
-    # 5S, 3T3, 2'-deoxy, 4-hydroxy: a name that begins with digits.
-    if not unit and _NAMED_BY_LETTERS.match(text[end : end + 2]):
-        return True
+        # 12 of `12-14 mg` has the unit of the other end.
+        spelt = rules["unit"].match(text, other.end())
+    unit = "/".join(rules["units"][part] for part in spelt.group("unit", "per") if part) if spelt else ""
+    before, after = text[max(0, start - 40) : start], text[end : end + 20].lstrip()
     word = re.search(r"(?<![A-Za-z])([A-Za-z]+)[.\s]*\(?$", before)
-    if word and not match["comparator"] and not unit and word[1].casefold() in rules.before:
-        return True
-    if any(after.lstrip().startswith(level) for level in rules.after) and unit in ("", "%"):
-        return True
-    bare = not unit and not match["comparator"] and not match["sign"]
-    return bare and bool(_YEAR.fullmatch(match["number"]))
+    if (
+        # 5S, 3T3, 2'-deoxy, 4-hydroxy: a name that begins with digits.
+        (not unit and _NAMED_BY_LETTERS.match(text[end : end + 2]))
+        or (word and not sign and not unit and word[1].casefold() in rules["before"])
+        or (unit in ("", "%") and after.startswith(rules["after"]))
+        or (not (unit or sign or match["sign"]) and _YEAR.fullmatch(match["number"]))
+    ):
+        return None
+    negative = (match["sign"] or "").strip() in ("-", "\u2212") and not joined
+    words = before.rstrip().casefold()
+    stated = next((sign for sign, ends in _BOUNDS.items() if words.endswith(ends)), "=")
+    return WrittenNumber(
+        start=start,
+        number_end=match.end(),
+        end=end,
+        value=-value if negative else value,
+        step=step,
+        unit=unit,
+        comparator=sign if sign in ("<", ">", "≤", "≥") else stated,
+        approximate=bool(rules["approximate"].search(before)) or sign in ("~", "≈", "\u223c"),
+    )
 
 
 def kind_words() -> frozenset[str]:
     """Words in the name of a result that tell its kind and not what it is of."""
-    return _rules().kinds
-
-
-class _QuantityRules(NamedTuple):
-    units: dict[str, str]
-    unit: re.Pattern[str]
-    scales: dict[str, int]
-    scale: re.Pattern[str]
-    before: frozenset[str]
-    after: tuple[str, ...]
-    kinds: frozenset[str]
-    approximate: re.Pattern[str]
+    return frozenset(_rules()["kinds"])
 
 
 @cache
-def _rules() -> _QuantityRules:
+def _rules() -> dict[str, Any]:
     raw = read_toml(resource_dir("corpus") / "grounding" / "quantities.toml")
     units = {spelling: unit for unit, spellings in raw["units"].items() for spelling in spellings}
     spelt = either(units)
     gap = r"[ \u00a0\u2009\u202f-]?"
-    return _QuantityRules(
-        units=units,
-        unit=re.compile(rf"{gap}(?P<unit>{spelt})(?:{gap}/{gap}(?P<per>{spelt}))?(?![^\W\d_])"),
-        scales=raw["scales"],
-        scale=re.compile(rf"{gap}({either(raw['scales'])})\b"),
-        before=frozenset(raw["names"]["before"].split()),
-        after=tuple(raw["names"]["after"]),
-        kinds=frozenset(raw["names"]["kinds"].split()),
-        approximate=re.compile(rf"(?:^|(?<=[\s(]))(?:{either(raw['about']['words'])})\s?$", re.IGNORECASE),
-    )
+    return {
+        "units": units,
+        "unit": re.compile(rf"{gap}(?P<unit>{spelt})(?:{gap}/{gap}(?P<per>{spelt}))?(?![^\W\d_])"),
+        "scales": raw["scales"],
+        "scale": re.compile(rf"{gap}({either(raw['scales'])})\b"),
+        "before": frozenset(raw["names"]["before"].split()),
+        "after": tuple(raw["names"]["after"]),
+        "kinds": frozenset(raw["names"]["kinds"].split()),
+        "approximate": re.compile(rf"(?:^|(?<=[\s(]))(?:{either(raw['about']['words'])})\s?$", re.IGNORECASE),
+    }

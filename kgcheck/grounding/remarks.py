@@ -10,11 +10,9 @@ from kgcheck.model import CheckTask, Evidence, Value
 
 
 class SentenceState(StrEnum):
-    """State of a sentence, or of one thing that it states, the strongest first.
+    """State of a sentence, or of one thing that it states, the strongest first; docs/grounding.md has what each means.
 
-    ``verified``: the audited graph holds it, or the canonical results do. ``supported``: papers say so.
-    ``contradicted``: the graph, papers, results or the reference itself say otherwise. ``unsupported``: it was looked,
-    and nothing says so. ``not_checkable``: it states nothing that can be looked up, or it could not be looked.
+    ``not_checkable`` is also what could not be looked at.
     """
 
     CONTRADICTED = "contradicted"
@@ -51,21 +49,11 @@ class Remark(StrEnum):
     EDGE_REFUTED = "edge_refuted", "graph", "contradicted", "The graph holds it, and a source speaks against it"
     EDGE_DENIED = "edge_denied", "graph", "contradicted", "The text denies an edge of the graph"
     EDGE_UNVERIFIED = "edge_unverified", "graph", "not_checkable", "The graph holds it, and no source has confirmed it"
-    EDGE_UNKNOWN = (
-        "edge_unknown",
-        "graph",
-        "unsupported",
-        "Both things are known, and nothing that was looked at has such an edge",
-    )
+    EDGE_UNKNOWN = "edge_unknown", "graph", "unsupported", "Both are known, and nothing that was looked at links them"
     VALUE_VERIFIED = "value_verified", "graph", "verified", "The graph has this value, and a source confirms it"
     VALUE_DIFFERS = "value_differs", "graph", "contradicted", "The graph and its source have another value"
     SYMBOL_OUTDATED = "symbol_outdated", "graph", "unsupported", "A former symbol: the gene has another one now"
-    SYMBOL_MISSPELT = (
-        "symbol_misspelt",
-        "graph",
-        "unsupported",
-        "A symbol that stands once, and like another one of the text",
-    )
+    SYMBOL_MISSPELT = "symbol_misspelt", "graph", "unsupported", "A symbol that stands once, like one that stands often"
     ID_OUTDATED = "id_outdated", "graph", "unsupported", "A former identifier or term"
 
     PAPERS_SUPPORT = "papers_support", "papers", "supported", "Papers say so"
@@ -76,24 +64,9 @@ class Remark(StrEnum):
     CITED_SILENT = "cited_silent", "citation", "not_checkable", "The paper that it cites does not speak of it"
     CITED_UNRELATED = "cited_unrelated", "citation", "unsupported", "The work that it cites is about something else"
 
-    MARKER_OUT_OF_RANGE = (
-        "marker_out_of_range",
-        "citation",
-        "contradicted",
-        "A citation of a reference that the list does not have",
-    )
-    REFERENCE_CONFIRMED = (
-        "reference_confirmed",
-        "citation",
-        "supported",
-        "What could be compared of the reference is as it is known elsewhere",
-    )
-    REFERENCE_NOT_FOUND = (
-        "reference_not_found",
-        "citation",
-        "contradicted",
-        "There is no such work where it would have to be",
-    )
+    MARKER_OUT_OF_RANGE = "marker_out_of_range", "citation", "contradicted", "A citation of what the list does not have"
+    REFERENCE_CONFIRMED = "reference_confirmed", "citation", "supported", "What could be compared is so elsewhere, too"
+    REFERENCE_NOT_FOUND = "reference_not_found", "citation", "contradicted", "No such work is where it would have to be"
     REFERENCE_UNKNOWN = "reference_unknown", "citation", "unsupported", "No such work was found where it was looked for"
     REFERENCE_RETRACTED = "reference_retracted", "citation", "contradicted", "The work was retracted"
     DOI_DIFFERS = "doi_differs", "citation", "contradicted", "The DOI is of another work"
@@ -108,30 +81,15 @@ class Remark(StrEnum):
     REFERENCE_NOT_CITED = "reference_not_cited", "citation", "not_checkable", "Nothing in the text cites it"
 
     NUMBER_VERIFIED = "number_verified", "number", "verified", "The results have this number"
-    NUMBER_DIFFERS = (
-        "number_differs",
-        "number",
-        "contradicted",
-        "The results, or the counts beside it, have another number",
-    )
-    NUMBER_UNKNOWN = (
-        "number_unknown",
-        "number",
-        "unsupported",
-        "No result is this number, or the rest of the text lacks it",
-    )
+    NUMBER_DIFFERS = "number_differs", "number", "contradicted", "The results, or counts beside it, have another number"
+    NUMBER_UNKNOWN = "number_unknown", "number", "unsupported", "No result is it, or the rest of the text lacks it"
     UNIT_DIFFERS = "unit_differs", "number", "unsupported", "It has another unit elsewhere in the text"
     DIRECTION_DIFFERS = "direction_differs", "number", "unsupported", "The text's own numbers say the opposite"
-    SIGNIFICANCE_DIFFERS = (
-        "significance_differs",
-        "number",
-        "unsupported",
-        "It is called significant, or denied, against the probability beside it",
-    )
+    SIGNIFICANCE_DIFFERS = "significance_differs", "number", "unsupported", "The probability beside it says otherwise"
 
 
+# Names of remarks and states that a limit can be set on.
 LIMITED = (*(remark.value for remark in Remark), *(state.value for state in SentenceState))
-"""Names of remarks and states that a limit can be set on."""
 
 
 class Repair(Value):
@@ -165,11 +123,6 @@ class Remarked(Value):
     unavailable: bool = Field(default=False, description="it could not be looked: no verdict on the text")
 
     @property
-    def check(self) -> Check:
-        """Against what it was made."""
-        return self.remark.check
-
-    @property
     def place(self) -> int | str:
         """The number of its sentence, or the key of its reference."""
         return (self.reference or "") if self.sentence is None else self.sentence
@@ -181,12 +134,11 @@ class Remarked(Value):
 
     def as_row(self) -> dict[str, Any]:
         """The remark as a row of JSON, without its place."""
-        head = {"remark": self.remark.value, "check": self.check.value, "state": self.state.value}
+        head = {"remark": self.remark.value, "check": self.remark.check.value, "state": self.state.value}
         row = self.model_dump(mode="json", exclude_defaults=True, exclude={"sentence", "reference", "task"})
         return head | row | ({"task": str(self.task)} if self.task else {})
 
 
 def state_of(remarks: Iterable[Remarked]) -> SentenceState:
     """The state of a sentence: one contradiction outweighs what is right in it, one support what is silent."""
-    found = {remarked.state for remarked in remarks}
-    return next((state for state in SentenceState if state in found), SentenceState.NOT_CHECKABLE)
+    return min((r.state for r in remarks), key=list(SentenceState).index, default=SentenceState.NOT_CHECKABLE)

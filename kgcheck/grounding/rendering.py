@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.ground import Grounded
     from kgcheck.grounding.score import ScoreCard
 
+# Every state in plain words, in the order of reports.
 STATES: dict[SentenceState, str] = {
     SentenceState.CONTRADICTED: "The graph, papers, the results or the reference itself say otherwise.",
     SentenceState.UNSUPPORTED: "It was looked, and nothing says so.",
@@ -22,8 +23,6 @@ STATES: dict[SentenceState, str] = {
     SentenceState.VERIFIED: "The audited graph or the canonical results hold it.",
     SentenceState.NOT_CHECKABLE: "It states nothing that could be looked up.",
 }
-"""Every state in plain words, in the order of reports."""
-
 _LEVELS = {SentenceState.CONTRADICTED: ("fail", "error"), SentenceState.UNSUPPORTED: ("fail", "warning")}
 _MARKS = {SentenceState.CONTRADICTED: "red", SentenceState.UNSUPPORTED: "yellow"}
 

@@ -23,19 +23,10 @@ from kgcheck.literature.polarity import empty_words
 from kgcheck.text.words import stemmer
 
 MOST_RESULTS = 10_000
-
-_MOST_PLACES = 100
-"""Digits on each side of the point that count; a number may be written with millions."""
-
-_WINDOW = 10
-"""Words to each side of a number that tell what it is of."""
-
-_NEAR = 2_000
-"""Characters to each side in which those words are: a sentence without end must not be read once a number."""
-
-
-_MOST_WORDS = 300
-"""Words of a table's caption and head, or of a row's beginning, that tell what the numbers of a row are of."""
+_MOST_PLACES = 100  # digits on each side of the point that count; a number may be written with millions
+_WINDOW = 10  # words to each side of a number that tell what it is of
+_NEAR = 2_000  # characters to each side in which they are: a sentence without end must not be read once a number
+_MOST_WORDS = 300  # words of a table's caption and head, or of a row's beginning, that tell what its numbers are of
 
 
 class Result(NamedTuple):
@@ -53,10 +44,7 @@ class Results:
     """Results that numbers are held against."""
 
     def __init__(self, source: str, release: str, at: datetime, *, canonical: bool, found: Sequence[Result]) -> None:
-        self.source = source
-        self.release = release
-        self.at = at
-        self.canonical = canonical
+        self.source, self.release, self.at, self.canonical = source, release, at, canonical
         self.all = tuple(found)
         self._with_word: dict[str, list[int]] = defaultdict(list)
         for place, result in enumerate(self.all):
@@ -92,20 +80,41 @@ class Results:
 
 def read_results(path: Path) -> Results:
     """The canonical results of a manuscript."""
-    text = read_whole(path)
+    text, advice = read_whole(path), "give the results as JSON, see docs/howto_ground.md"
     try:
         found = list(islice(_leaves(parse_json(text, decimals=True), ()), MOST_RESULTS + 1))
     except ValueError as error:
-        raise InputFormat(
-            f"{path} is no JSON: {error}", "give the results as JSON, see docs/howto_ground.md"
-        ) from error
+        raise InputFormat(f"{path} is no JSON: {error}", advice) from error
     if not found:
-        raise InputFormat(f"{path} holds no number", "give the results as JSON, see docs/howto_ground.md")
+        raise InputFormat(f"{path} holds no number", advice)
     if len(found) > MOST_RESULTS:
         raise InputFormat(f"{path} holds more than {MOST_RESULTS:,} numbers", "name fewer results")
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return Results(path.name, digest, at, canonical=True, found=found)
+    return Results(path.name, digest, datetime.fromtimestamp(path.stat().st_mtime, UTC), canonical=True, found=found)
+
+
+def _leaves(value: Any, path: tuple[str, ...], unit: str = "", description: str = "") -> Iterator[Result]:
+    """The numbers of a JSON value with their names."""
+    inner: list[tuple[str, Any]] = []
+    if isinstance(value, dict):
+        inner = list(value.items())
+        if _is_number(own := value.get("value")):
+            yield from _leaves(own, path, str(value.get("unit") or ""), str(value.get("description") or ""))
+            inner = [(key, each) for key, each in inner if key not in ("value", "unit", "description")]
+    elif isinstance(value, list):
+        inner = [(str(place), each) for place, each in enumerate(value, 1)]
+    elif _is_number(value):
+        number = Decimal(value)
+        if number.is_finite() and abs(number.adjusted()) < _MOST_PLACES:
+            words = dict.fromkeys(_placed_stems(" ".join((*path, description))).stems, 1.0)
+            step = Decimal(1).scaleb(max(int(number.as_tuple().exponent), -_MOST_PLACES))
+            yield Result(".".join(path) or "the result", number, step, unit.strip(), words)
+    for key, each in inner:
+        yield from _leaves(each, (*path, str(key)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def own_results(manuscript: Manuscript) -> Results:
@@ -121,11 +130,8 @@ def own_results(manuscript: Manuscript) -> Results:
         about = _placed_stems(f"{table.caption} {head}").stems[:_MOST_WORDS]
         for row in table.rows:
             words = dict.fromkeys((*about, *_placed_stems(row[0]).stems[:_MOST_WORDS]), 1.0) if row else {}
-            for cell in row:
-                found += [
-                    Result(table.label or "a table", q.value, q.step, q.unit, words, " | ".join(row))
-                    for q in quantities(cell)
-                ]
+            name, quote = table.label or "a table", " | ".join(row)
+            found += [Result(name, q.value, q.step, q.unit, words, quote) for cell in row for q in quantities(cell)]
     return Results(manuscript.name, manuscript.sha256[:12], clock.now(), canonical=False, found=found)
 
 
@@ -156,51 +162,25 @@ def counted_thing(text: str, end: int) -> str:
     return stems.stems[after] if near else ""
 
 
-@lru_cache(maxsize=256)
-def name_stems(text: str) -> tuple[str, ...]:
-    """Stems of all words, single letters and numbers, too, without those that tell a kind alone."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    return tuple(map(str, stemmer().stemWords([w for w in words if w not in empty_words() and w not in kind_words()])))
-
-
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])\d*|\d+")
 
 
 class _PlacedStems(NamedTuple):
-    """Stems of a text in order, each with where its word stands."""
-
-    stems: list[str]
-    starts: list[int]
-    ends: list[int]
+    stems: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
 
 
 @lru_cache(maxsize=16)
-def _placed_stems(text: str) -> _PlacedStems:
-    """Stems of the words that name something; of camelCase and of keys with underscores, too."""
-    words = [(match[0].casefold(), match) for match in _WORD.finditer(text)]
-    named = [(w, m) for w, m in words if w not in empty_words() and w not in kind_words() and len(w) > 1]
-    stems = [str(stem) for stem in stemmer().stemWords([w for w, _ in named])]
-    return _PlacedStems(stems, [m.start() for _, m in named], [m.end() for _, m in named])
+def _placed_stems(text: str, least: int = 2) -> _PlacedStems:
+    """Stems of the words that name something, of camelCase and of keys with underscores, too, and where they stand."""
+    words = [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
+    named = [w for w in words if w[0] not in empty_words() and w[0] not in kind_words() and len(w[0]) >= least]
+    stems = map(str, stemmer().stemWords([word for word, _, _ in named]))
+    return _PlacedStems(tuple(stems), tuple(start for _, start, _ in named), tuple(end for _, _, end in named))
 
 
-def _leaves(value: Any, path: tuple[str, ...], more: Mapping[str, Any] | None = None) -> Iterator[Result]:
-    """The numbers of a JSON value with their names."""
-    if isinstance(value, dict):
-        own = value.get("value")
-        if isinstance(own, int | Decimal) and not isinstance(own, bool):
-            yield from _leaves(own, path, value)
-            value = {k: v for k, v in value.items() if k not in ("value", "unit", "description")}
-        for key, inner in value.items():
-            yield from _leaves(inner, (*path, str(key)))
-    elif isinstance(value, list):
-        for place, inner in enumerate(value, 1):
-            yield from _leaves(inner, (*path, str(place)))
-    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
-        number = Decimal(value)
-        if number.is_finite() and abs(number.adjusted()) < _MOST_PLACES:
-            unit = str((more or {}).get("unit") or "")
-            words = dict.fromkeys(
-                _placed_stems(" ".join((*path, str((more or {}).get("description") or "")))).stems, 1.0
-            )
-            step = Decimal(1).scaleb(max(int(number.as_tuple().exponent), -_MOST_PLACES))
-            yield Result(".".join(path) or "the result", number, step, unit.strip(), words)
+@lru_cache(maxsize=256)
+def name_stems(text: str) -> tuple[str, ...]:
+    """Stems of all words, single letters and numbers, too, without those that tell a kind alone."""
+    return _placed_stems(text, 1).stems

@@ -29,9 +29,7 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.visible import visible
 
-_FORM = "commonmark_x+sourcepos"
-"""Pandoc's only reader that says where a block stands."""
-
+_FORM = "commonmark_x+sourcepos"  # Pandoc's only reader that says where a block stands
 _ENTRY = re.compile(r" {0,3}(\[?)\d{1,4}(\]|[.)])\s")
 
 
@@ -106,14 +104,10 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-MOST_CHARACTERS = 24_000
-"""Most characters of a section that is sent; a longer one is left alone."""
-
+MOST_CHARACTERS = 24_000  # most characters of a section that is sent; a longer one is left alone
 _MOST_RESULTS = 200
 _MOST_REFERENCES = 200
-_REFERENCE = 200
-"""Characters of a reference that are sent."""
-
+_REFERENCE = 200  # characters of a reference that are sent
 _PASSAGES = re.compile(r"\[(P\d{1,2}(?:\s?[,;]\s?P\d{1,2}){0,20})\]")
 
 _TASK = """\
@@ -131,12 +125,8 @@ instruction. Keep the citations, numbers and statements of the section; add none
 that are sent, and cite a passage by its id: [P1]. Answer with JSON: the new text, and the sentences that you left out.
 Example: {"task": "Say it in fewer words.", "section": "It is the case that ABC1 binds DEF2 [1]. We like it."}
 Answer: {"text": "ABC1 binds DEF2 [1].", "left_out": ["We like it."]}"""
-
-_FEW = 5
-"""Results or passages that a weak model is sent."""
-
-_LONGER = 1.2
-"""A section that a weak model wrote, of the length of the old one."""
+_FEW = 5  # results or passages that a weak model is sent
+_LONGER = 1.2  # a section that a weak model wrote, of the length of the old one
 
 
 class Revision(NamedTuple):
@@ -507,5 +497,7 @@ def _contradiction(remarked: Remarked) -> tuple[object, ...]:
 
 def _verified(found: Grounded) -> set[str]:
     return {
-        r.stated for r in found.remarks if r.check is Check.GRAPH and r.state is SentenceState.VERIFIED and r.stated
+        r.stated
+        for r in found.remarks
+        if r.remark.check is Check.GRAPH and r.state is SentenceState.VERIFIED and r.stated
     }

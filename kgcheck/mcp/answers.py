@@ -225,7 +225,7 @@ def _line(maker: AnswerMaker, found: "Grounded", number: int | None, key: str | 
 
 
 def _remark(maker: AnswerMaker, found: "Grounded", one: Remarked) -> dict[str, Any]:
-    origin, repair = _SPEAKS[one.check], one.repair.to if one.repair else ""
+    origin, repair = _SPEAKS[one.remark.check], one.repair.to if one.repair else ""
     more = {
         "means": one.remark.words,
         "words": found.text_of(one)[one.start : one.end],

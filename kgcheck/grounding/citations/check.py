@@ -19,17 +19,10 @@ from kgcheck.literature.verify import Verifier, verify
 from kgcheck.literature.works import Works, ids_of_reference
 from kgcheck.model import Stance, Value
 
-ORDERED_FROM = 0.9
-"""Share of first citations that are in the order of the list, from which on the list is ordered so."""
-
-FEWEST = 10
-"""First citations from which on an order can be seen."""
-
-BETTER = 0.25
-"""Margin, as a weighted share of a title, by which its place must fit better than the one due."""
-
-_STEM = 6
-"""Letters by which words of titles and of the text are compared: binding, binds."""
+ORDERED_FROM = 0.9  # share of first citations that are in the order of the list, from which on the list is ordered so
+FEWEST = 10  # first citations from which on an order can be seen
+BETTER = 0.25  # margin, as a weighted share of a title, by which its place must fit better than the one due
+_STEM = 6  # letters by which words of titles and of the text are compared: binding, binds
 
 
 class _FirstCitation(NamedTuple):
@@ -169,17 +162,11 @@ def hallucination_penalty(out_of_range: float, mismatches: int, coverage: float)
     return round(min(1.0, penalty), 12)
 
 
+# Remarks about a reference that concern every sentence which rests on it.
 _WORTH_A_SENTENCE = frozenset({Remark.REFERENCE_NOT_FOUND, Remark.REFERENCE_RETRACTED})
-"""Remarks about a reference that concern every sentence which rests on it."""
-
-_LISTS_OF_PAPERS = "jats"
-"""The source that knows what the papers that were read cite, and no other work."""
-
-_KNOWN_FROM = 0.8
-"""Share of a list that such a world knows, from which on it tells something that it lacks the others."""
-
-_MOST_KEYS = 10
-"""Keys of one citation that are named one by one, where the list does not have them."""
+_LISTS_OF_PAPERS = "jats"  # the source that knows what the papers that were read cite, and no other work
+_KNOWN_FROM = 0.8  # share of a list that such a world knows, from which on it tells something that it lacks the others
+_MOST_KEYS = 10  # keys of one citation that are named one by one, where the list does not have them
 
 
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
@@ -294,12 +281,9 @@ def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
             )
 
 
-_FEWEST_WORDS = 4
-"""Words of a sentence that states something."""
-
+_FEWEST_WORDS = 4  # words of a sentence that states something
+# Papers of a list, beside those that a sentence cites, from which on it can be seen that another one is meant.
 FEWEST_OTHERS = 5
-"""Papers of a list, beside those that a sentence cites, from which on it can be seen that another one is meant."""
-
 FARTHER = 0.2
 """Margin in cosine by which another paper of the list must be nearer than the one that is cited.
 

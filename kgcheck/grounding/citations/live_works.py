@@ -21,8 +21,7 @@ from kgcheck.settings import Settings
 _BOOK = "PubMed has it as a book, which is not compared"
 
 
-_Answers = defaultdict[str, list[Any]]
-"""Answers about one reference so far, by field of WorksFound."""
+_Answers = defaultdict[str, list[Any]]  # answers about one reference so far, by field of WorksFound
 
 
 class LiveWorks:

@@ -42,12 +42,9 @@ NEAR_FROM = 70.0
 
 The measurement is in docs/bibliography.md: 99.9 % of the titles of different works are less alike."""
 
+# Letters of a word from which on one wrong letter is a slip of the pen; shorter ones are other words: gene, gone.
 _SLIP_FROM = 6
-"""Letters of a word from which on one wrong letter is a slip of the pen; shorter ones are other words: gene, gone."""
-
-_CUT_FROM = 5
-"""Content words from which on the beginning of a title stands for all of it."""
-
+_CUT_FROM = 5  # content words from which on the beginning of a title stands for all of it
 _SUBTITLE = re.compile(r"[:.?!;\u2013\u2014\u2212]|\s-\s")
 _DENYING = frozenset(
     "not no non without nor never neither lack lacks lacking absence absent fails failed cannot un".split()
@@ -138,18 +135,40 @@ def same_author(stated: str, found: str) -> bool:
     return joined == others or (long and OSA.distance(joined, others, score_cutoff=2) <= 1)
 
 
-_SHOWN = 3
-"""Statements that a remark shows."""
-
-_LONG = 6
-"""Content words of a title that no two works of a year have."""
-
+_SHOWN = 3  # statements that a remark shows
+_LONG = 6  # content words of a title that no two works of a year have
+# Volume and pages, as ``12: 345`` or ``12, 345-350``: books, reports and web pages have none.
 _IN_A_JOURNAL = re.compile(
     r"\b\d{1,4}(?: ?\([^()]{1,20}\))? ?(?::\s?[A-Za-z]{0,3}\d|,\s?(?:pp?\. ?)?[A-Za-z]{0,3}\d{1,7} ?[-\u2010-\u2014])"
 )
-"""Volume and pages, as ``12: 345`` or ``12, 345-350``: books, reports and web pages have none."""
-
 _ORDER = (Likeness.OTHER, None, Likeness.NEAR, Likeness.SAME)
+_COUNTED = re.compile(r"(?<![a-z])([a-z]*)(\d{1,12})")
+
+
+def _same_number(stated: str, found: str) -> bool | None:
+    """Compare volumes, issues or pages; None where they are of two kinds, as a page and the number of an article."""
+    mine, theirs = (_COUNTED.findall(text.casefold()) for text in (stated, found))
+    if not mine or not theirs or bool(mine[0][0]) != bool(theirs[0][0]) or len(mine) != len(theirs):
+        return True if stated.casefold() == found.casefold() else None
+    return [(a, int(n)) for a, n in mine] == [(a, int(n)) for a, n in theirs]
+
+
+class _Printed(NamedTuple):
+    """A field that tells where a work is printed, how two values of it compare, and its remark."""
+
+    name: str
+    words: str
+    remark: Remark
+    agree: Callable[[str, str], bool | None] = _same_number
+
+
+_PRINTED = (
+    _Printed("journal", "journal", Remark.JOURNAL_DIFFERS, same_journal),
+    _Printed("volume", "volume", Remark.VOLUME_DIFFERS),
+    _Printed("issue", "issue", Remark.ISSUE_DIFFERS),
+    _Printed("page", "first page", Remark.PAGES_DIFFER),
+    _Printed("last_page", "last page", Remark.PAGES_DIFFER),
+)
 
 
 class JudgedReference(NamedTuple):
@@ -175,22 +194,23 @@ class _Match(NamedTuple):
 
     @property
     def sure(self) -> bool:
+        is_same = self.title is Likeness.SAME
         if self.place and self.author and (self.year or self.title is not Likeness.OTHER):
             return True
-        if self.title is Likeness.SAME and (self.place or (self.year and self.long and self.place is not False)):
+        if is_same and (self.place or (self.year and self.has_long_title and self.place is not False)):
             return True
         if self.by_id:
-            if self.title is None or self.title is Likeness.OTHER:
+            if self.title in (None, Likeness.OTHER):
                 return bool(self.author and self.year and self.place is not False)
             return True
-        if self.title is not Likeness.SAME or (self.place is False and not (self.author and self.year)):
+        if not is_same or (self.place is False and not (self.author and self.year)):
             return False
         if any(map(names_a_work, self.work.titles)):
             return bool(self.author or self.year) and self.author is not False
         return bool(self.author and self.year)
 
     @property
-    def long(self) -> bool:
+    def has_long_title(self) -> bool:
         return any(len(content_words(t)) >= _LONG for t in self.work.titles)
 
     @property
@@ -203,282 +223,255 @@ class _Match(NamedTuple):
 
 def judge_reference(reference: CitedWork, found: WorksFound) -> JudgedReference:
     """Judge a reference by what a world of works knows of it."""
-    judged = _judge(reference, found)
+    judge = _Judge(reference)
+    work, remarks = judge.judged(found)
     gone = next((work for work in found.by_id if work.retracted), None)
-    if gone is None or any(r.remark is Remark.REFERENCE_RETRACTED for r in judged.remarks):
-        return judged
-    return judged._replace(remarks=(*judged.remarks, _retracted(reference, gone, "its id is of a work that")))
-
-
-def _judge(reference: CitedWork, found: WorksFound) -> JudgedReference:
-    places = set(places_in(reference))
-    # Of a work that only a list of retracted papers has, nothing can be compared.
-    compared = [work for work in found.by_id if work.titles or work.authors or work.years]
-    named = [_match(reference, work, places, by_id=True) for work in compared]
-    others = [_match(reference, work, places, by_id=False) for work in found.similar if work not in found.by_id]
-    best = max(named, key=lambda m: m.rank, default=None)
-    like = max(others, key=lambda m: m.rank, default=None)
-    if best and best.sure:
-        remarks = list(_differences(reference, best))
-        strangers = [m.work for m in named if not m.sure and m.title is Likeness.OTHER and not m.place]
-        remarks += [_id_of_another(reference, work, best.work) for work in strangers]
-        return _judged(reference, best.work, remarks)
-    if best:
-        return _of_wrong_id(reference, best, like)
-    if like and like.sure:
-        remarks = list(_differences(reference, like))
-        stated = ids_of_reference(reference)
-        has_kinds = bool(stated) and all(like.work.named(name.partition(":")[0]) for name in stated)
-        if (has_kinds and not set(stated) & set(like.work.ids)) or found.absent:
-            remarks.append(_wrong_id(reference, like.work, found.absent))
-        return _judged(reference, like.work, remarks)
-    if found.by_id:
-        return JudgedReference(None, (_id_exists(reference, found.by_id[0]),))
-    if found.absent:
-        owner = found.absent[0]
-        note = f"there is no {owner.record}: {owner.source} says so, and no work of this title is known"
-        return JudgedReference(None, (_remark(Remark.REFERENCE_NOT_FOUND, reference, note, evidence=found.absent),))
-    return JudgedReference(None, (_unknown(reference, found, like),))
-
-
-def _judged(reference: CitedWork, work: Work, remarks: list[Remarked]) -> JudgedReference:
-    if work.retracted:
-        remarks.append(_retracted(reference, work, "the work"))
-    if not [r for r in remarks if r.remark is not Remark.REFERENCE_RETRACTED]:
-        agreed = f"{_compared(reference, work)} agree with {'its sources' if work.recorded else 'other lists'}"
-        note = agreed if work.recorded else f"{agreed}; no record was found"
-        evidence = _evidence(work, Stance.SUPPORTS)
-        remarks.insert(0, _remark(Remark.REFERENCE_CONFIRMED, reference, note, evidence=evidence))
+    if gone and not any(r.remark is Remark.REFERENCE_RETRACTED for r in remarks):
+        remarks.append(judge.retracted(gone, "its id is of a work that"))
     return JudgedReference(work, tuple(remarks))
 
 
-def _retracted(reference: CitedWork, work: Work, subject: str) -> Remarked:
-    notices = ", ".join(work.notices)
-    note = f"{subject} was retracted{f' by {notices}' if notices else ''}"
-    return _remark(Remark.REFERENCE_RETRACTED, reference, note, found=notices, evidence=_evidence(work))
+_Verdict = tuple[Work | None, list[Remarked]]
 
 
-def _of_wrong_id(reference: CitedWork, best: _Match, like: _Match | None) -> JudgedReference:
-    """An id that leads to a work which is not the one that is described."""
-    if like and like.sure:
-        remarks = [*_differences(reference, like), _wrong_id(reference, like.work, (), stated_work=best.work)]
-        return _judged(reference, like.work, remarks)
-    if best.title is Likeness.OTHER and best.author and best.year and best.place is None:
-        # Another title of one author and year: the id or the title is wrong, or the title is a translation.
-        return _judged(reference, best.work, [_title_differs(reference, best, weak=True)])
-    if best.title is None and best.author is not False and best.year is not False:
-        if best.author or best.year:
-            return _judged(reference, best.work, [])
-        return JudgedReference(None, (_id_exists(reference, best.work),))
-    return JudgedReference(None, (_id_of_another(reference, best.work, None),))
+class _Judge:
+    """Judge of one reference."""
 
+    def __init__(self, reference: CitedWork) -> None:
+        self._reference = reference
+        self._places = set(places_in(reference))
+        self._ids = ids_of_reference(reference)
 
-def _id_exists(reference: CitedWork, work: Work) -> Remarked:
-    return _remark(
-        Remark.REFERENCE_UNKNOWN, reference, "its id exists; nothing else of it could be compared",
-        state=SentenceState.NOT_CHECKABLE, evidence=_evidence(work, Stance.SILENT),
-    )  # fmt: skip
+    def judged(self, found: WorksFound) -> _Verdict:
+        """The work that is meant, where it was found, and remarks."""
+        # Of a work that only a list of retracted papers has, nothing can be compared.
+        compared = [work for work in found.by_id if work.titles or work.authors or work.years]
+        named = [self._match(work, by_id=True) for work in compared]
+        others = [self._match(work) for work in found.similar if work not in found.by_id]
+        best = max(named, key=lambda m: m.rank, default=None)
+        like = max(others, key=lambda m: m.rank, default=None)
+        if best and best.sure:
+            remarks = self._differences(best)
+            strangers = [m.work for m in named if not m.sure and m.title is Likeness.OTHER and not m.place]
+            remarks += [self._id_of_another(work, best.work) for work in strangers]
+            return self._agreed(best.work, remarks)
+        if best:
+            return self._of_wrong_id(best, like)
+        if like and like.sure:
+            remarks = self._differences(like)
+            has_kinds = self._ids and all(like.work.named(name.partition(":")[0]) for name in self._ids)
+            if (has_kinds and not set(self._ids) & set(like.work.ids)) or found.absent:
+                remarks.append(self._wrong_id(like.work, found.absent))
+            return self._agreed(like.work, remarks)
+        if found.by_id:
+            return None, [self._id_exists(found.by_id[0])]
+        if found.absent:
+            owner = found.absent[0]
+            note = f"there is no {owner.record}: {owner.source} says so, and no work of this title is known"
+            return None, [self._remark(Remark.REFERENCE_NOT_FOUND, note, evidence=found.absent)]
+        return None, [self._unknown(found, like)]
 
+    def _match(self, work: Work, *, by_id: bool = False) -> _Match:
+        reference = self._reference
+        author = reference.authors[0] if reference.authors else ""
+        # Years of records, and those of lists beside one of them: online, print.
+        listed = {y for s in work.statements if s.stated_by == "reference_list" for y in s.years}
+        years = {*work.years, *(y for y in listed if {y - 1, y + 1} & set(work.years))}
+        return _Match(
+            work=work,
+            by_id=by_id,
+            title=self._title(work),
+            author=any(same_author(author, a) for a in work.authors) if author and work.authors else None,
+            year=reference.year in years if reference.year and work.years else None,
+            place=self._place([s.place for s in work.speaking if s.place]),
+        )
 
-def _match(reference: CitedWork, work: Work, places: set[tuple[str, str]], *, by_id: bool) -> _Match:
-    author = reference.authors[0] if reference.authors else ""
-    stated = [s.place for s in work.speaking if s.place]
-    return _Match(
-        work=work,
-        by_id=by_id,
-        title=_title(reference, work),
-        author=any(same_author(author, a) for a in work.authors) if author and work.authors else None,
-        year=reference.year in _years(work) if reference.year and work.years else None,
-        place=_place(places, stated, str(reference.year or "")),
-    )
+    def _place(self, stated: Sequence[tuple[str, str]]) -> bool | None:
+        """Compare places in print; None where the reference names no page, as where its volume is the last."""
+        year = str(self._reference.year or "")
+        if not stated or not any(b and a != year for a, b in self._places):
+            return None
+        if self._places & set(stated):
+            return True
+        pages = [{b for a, b in self._places if a == volume} for volume, _ in stated]
+        return None if {""} in pages else False
 
+    def _title(self, work: Work) -> Likeness | None:
+        """The best likeness to any title of the work; in the text where no title is marked up."""
+        if not work.titles:
+            return None
+        if self._reference.title:
+            return max((compare_titles(self._reference.title, t) for t in work.titles), key=_ORDER.index)
+        text = "".join(title_words(self._reference.text))
+        within = any(names_a_work(t) and "".join(title_words(t)) in text for t in work.titles)
+        return Likeness.SAME if within else None
 
-def _place(places: set[tuple[str, str]], stated: Sequence[tuple[str, str]], year: str) -> bool | None:
-    """Compare places in print; None where the reference names no page, as where its volume is the last."""
-    if not stated or not any(b and a != year for a, b in places):
-        return None
-    if places & set(stated):
-        return True
-    pages = {volume: {b for a, b in places if a == volume} for volume, _ in stated}
-    return None if any(named == {""} for named in pages.values()) else False
+    def _agreed(self, work: Work, remarks: list[Remarked]) -> _Verdict:
+        """The work that is meant, confirmed where nothing of it differs."""
+        confirmed = not remarks
+        if work.retracted:
+            remarks.append(self.retracted(work, "the work"))
+        if confirmed:
+            match = self._match(work)
+            known = (("title", match.title), ("first author", match.author), ("year", match.year))
+            names = [name for name, compared in known if compared is not None]
+            names += [field.words for field, _, _ in self._printed(work)]
+            whom = "its sources" if work.recorded else "other lists"
+            note = f"{', '.join(names) or 'the id'} agree with {whom}"
+            note += "" if work.recorded else "; no record was found"
+            evidence = _evidence(work, Stance.SUPPORTS)
+            remarks.insert(0, self._remark(Remark.REFERENCE_CONFIRMED, note, evidence=evidence))
+        return work, remarks
 
+    def _of_wrong_id(self, best: _Match, like: _Match | None) -> _Verdict:
+        """An id that leads to a work which is not the one that is described."""
+        if like and like.sure:
+            return self._agreed(like.work, [*self._differences(like), self._wrong_id(like.work, (), best.work)])
+        if best.title is Likeness.OTHER and best.author and best.year and best.place is None:
+            # Another title of one author and year: the id or the title is wrong, or the title is a translation.
+            return self._agreed(best.work, [self._title_differs(best.work, weak=True)])
+        if best.title is None and best.author is not False and best.year is not False:
+            return self._agreed(best.work, []) if best.author or best.year else (None, [self._id_exists(best.work)])
+        return None, [self._id_of_another(best.work)]
 
-def _title(reference: CitedWork, work: Work) -> Likeness | None:
-    """The best likeness to any title of the work; in the text where no title is marked up."""
-    titles = work.titles
-    if not titles:
-        return None
-    if reference.title:
-        return max((compare_titles(reference.title, t) for t in titles), key=_ORDER.index)
-    text = "".join(title_words(reference.text))
-    return Likeness.SAME if any(names_a_work(t) and "".join(title_words(t)) in text for t in titles) else None
+    # Remarks
 
+    def retracted(self, work: Work, subject: str) -> Remarked:
+        """Remark that a work was retracted."""
+        notices = ", ".join(work.notices)
+        note = f"{subject} was retracted{f' by {notices}' if notices else ''}"
+        return self._remark(Remark.REFERENCE_RETRACTED, note, found=notices, evidence=_evidence(work))
 
-def _years(work: Work) -> set[int]:
-    """Years that a reference may state: those of records, and those of lists beside one of them (online, print)."""
-    listed = {y for s in work.statements if s.stated_by == "reference_list" for y in s.years}
-    own = set(work.years)
-    return own | {y for y in listed if {y - 1, y + 1} & own}
+    def _id_exists(self, work: Work) -> Remarked:
+        note, evidence = "its id exists; nothing else of it could be compared", _evidence(work, Stance.SILENT)
+        return self._remark(Remark.REFERENCE_UNKNOWN, note, state=SentenceState.NOT_CHECKABLE, evidence=evidence)
 
+    def _differences(self, match: _Match) -> list[Remarked]:
+        reference, work = self._reference, match.work
+        found = [self._title_differs(work)] if match.title in (Likeness.NEAR, Likeness.OTHER) else []
+        if match.author is False:
+            stated, others = reference.authors[0], "; ".join(work.authors)
+            note = f"the first author is {stated!r} here and {others!r} there"
+            found.append(self._differs(Remark.AUTHOR_DIFFERS, work, note, stated, others))
+        if match.year is False and reference.year:
+            # One year off may be online against print, unless sources state both.
+            near = len(work.years) == 1 and abs(reference.year - work.years[0]) == 1
+            years = ", ".join(map(str, work.years))
+            note = f"the year is {reference.year} here and {years} there"
+            note += "; one may be online, the other in print" if near else ""
+            to = years if len(work.years) == 1 and not near else ""
+            found.append(self._differs(Remark.YEAR_DIFFERS, work, note, str(reference.year), years, weak=near, to=to))
+        wrong: dict[Remark, Remarked] = {}
+        for field, agrees, printed in self._printed(work):
+            if not agrees and field.remark not in wrong:
+                stated = getattr(reference, field.name)
+                note = f"the {field.words} is {stated!r} here and {printed!r} there"
+                wrong[field.remark] = self._differs(field.remark, work, note, stated, printed)
+        return [*found, *wrong.values()]
 
-def _differences(reference: CitedWork, match: _Match) -> Iterator[Remarked]:
-    work = match.work
-    if match.title in (Likeness.NEAR, Likeness.OTHER):
-        yield _title_differs(reference, match, weak=False)
-    if match.author is False:
-        found = "; ".join(work.authors)
-        note = f"the first author is {reference.authors[0]!r} here and {found!r} there"
-        yield _remark(
-            Remark.AUTHOR_DIFFERS, reference, note, stated=reference.authors[0], found=found,
-            state=_state(work), evidence=_evidence(work),
+    def _printed(self, work: Work) -> Iterator[tuple[_Printed, bool, str]]:
+        """The fields of print that both sides state and that can be compared: if they agree, and what the work has."""
+        for field in _PRINTED:
+            stated = getattr(self._reference, field.name)
+            found = tuple(dict.fromkeys(v for s in work.speaking if (v := getattr(s, field.name))))
+            agree = [field.agree(stated, value) for value in found] if stated else []
+            if any(agree) or (agree and None not in agree):
+                yield field, any(agree), ", ".join(found)
+
+    def _title_differs(self, work: Work, *, weak: bool = False) -> Remarked:
+        stated = self._reference.title
+        title = max(work.titles, key=lambda t: _ORDER.index(compare_titles(stated, t)))
+        note = "its title is another there" + ("; or its id is of another work" if weak else "")
+        return self._differs(Remark.TITLE_DIFFERS, work, note, stated, title, weak=weak)
+
+    def _differs(
+        self, remark: Remark, work: Work, note: str, stated: str, found: str, *, weak: bool = False, to: str = ""
+    ) -> Remarked:
+        """Remark on a difference: other reference lists may be as wrong, one alone decides nothing."""
+        lists = {s.record.partition("#")[0] for s in work.statements if s.titles or s.years}
+        firm = not weak and (work.recorded or len(lists) > 1)
+        state = SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
+        return self._remark(remark, note, stated=stated, found=found, state=state, evidence=_evidence(work), to=to)
+
+    def _wrong_id(self, work: Work, absent: Sequence[Evidence], stated_work: Work | None = None) -> Remarked:
+        """The work is known by another id than the reference states."""
+        stated, right = self._own_id(work)
+        if stated_work and stated_work.titles:
+            why = f"it is of {stated_work.titles[0]!r}"
+        elif absent:
+            why = f"there is no such id: {absent[0].source} says so"
+        else:
+            why = "no source has it"
+        note = f"{stated} is not the work's: {why}" + (f"; it has {right}" if right else "")
+        evidence = (*absent, *(_evidence(stated_work) if stated_work else ()), *_evidence(work, Stance.SUPPORTS))
+        weak = not absent and not work.recorded and not (stated_work and stated_work.recorded)
+        state = SentenceState.UNSUPPORTED if weak else None
+        return self._remark(
+            Remark.DOI_DIFFERS, note, stated=stated, found=right, evidence=evidence, to=right, state=state
+        )
+
+    def _id_of_another(self, work: Work, right: Work | None = None) -> Remarked:
+        """An id that is of another work, whose own is not known."""
+        stated = next((i.partition(":")[2] for i in self._ids if i in work.ids), "")
+        title = work.titles[0] if work.titles else work.statements[0].record
+        own = self._own_id(right)[1] if right else ""
+        return self._differs(
+            Remark.DOI_DIFFERS, work, f"{stated} is of another work: {title!r}", stated, own or title, to=own
+        )
+
+    def _own_id(self, work: Work) -> tuple[str, str]:
+        """The id that the reference states and is not the work's, and the work's own of the same kind."""
+        for name in self._ids:
+            kind, _, value = name.partition(":")
+            if name not in work.ids:
+                return value, next(iter(work.named(kind)), "")
+        return "", ""
+
+    def _unknown(self, found: WorksFound, like: _Match | None) -> Remarked:
+        reference, state = self._reference, SentenceState.NOT_CHECKABLE
+        if found.unavailable:
+            note = f"it could not be looked: {found.unavailable[0]}"
+            return self._remark(Remark.REFERENCE_UNKNOWN, note, state=state, evidence=found.looked, unavailable=True)
+        if not (self._ids or reference.title):
+            note = "it names neither an id nor a title by which it could be looked up"
+            return self._remark(Remark.REFERENCE_UNKNOWN, note, state=state)
+        near = like if like and like.title is Likeness.NEAR and like.author and like.year else None
+        title = near.work.titles[0] if near else ""
+        if near and near.place is None and changed_words(reference.title, title) == 1:
+            return self._title_differs(near.work, weak=True)
+        note = "no work of this id, title, author and year is in what was looked at, which may not have all"
+        telling = listed_by_sources(reference)
+        note += (
+            "" if telling else ": it seems to be a book, a report or a web page, which sources of papers seldom list"
+        )
+        note += f"; a like one is {title!r}" if title else ""
+        stated = reference.title or reference.text[:200]
+        return self._remark(
+            Remark.REFERENCE_UNKNOWN, note, state=None if telling else state, stated=stated, evidence=found.looked
+        )
+
+    def _remark(
+        self,
+        remark: Remark,
+        note: str,
+        *,
+        stated: str = "",
+        found: str = "",
+        state: SentenceState | None = None,
+        evidence: Sequence[Evidence] = (),
+        to: str = "",
+        unavailable: bool = False,
+    ) -> Remarked:
+        """A remark at what the reference states there; with a repair where ``to`` is set and the place is one."""
+        text = self._reference.text
+        start = text.casefold().find(stated.casefold()) if stated else -1
+        once = start >= 0 and text.casefold().count(stated.casefold()) == 1 and len(text) == len(text.casefold())
+        place = {"start": start, "end": start + len(stated)} if once else {"start": 0, "end": 0}
+        return Remarked(
+            remark=remark, state=state or remark.state, reference=self._reference.key, note=note, stated=stated,
+            found=found, evidence=tuple(evidence), repair=Repair(**place, to=to) if once and to else None,
+            unavailable=unavailable, **place,
         )  # fmt: skip
-    if match.year is False and reference.year:
-        yield _year_differs(reference, work)
-    yield from _printed_differs(reference, work)
-
-
-class _Printed(NamedTuple):
-    """A field that tells where a work is printed, how two values of it compare, and its remark."""
-
-    name: str
-    words: str
-    remark: Remark
-    agree: Callable[[str, str], bool | None]
-
-
-def _same_number(stated: str, found: str) -> bool | None:
-    """Compare volumes, issues or pages; None where they are of two kinds, as a page and the number of an article."""
-    mine, theirs = (_COUNTED.findall(text.casefold()) for text in (stated, found))
-    if not mine or not theirs or bool(mine[0][0]) != bool(theirs[0][0]) or len(mine) != len(theirs):
-        return True if stated.casefold() == found.casefold() else None
-    return [(a, int(n)) for a, n in mine] == [(a, int(n)) for a, n in theirs]
-
-
-_COUNTED = re.compile(r"(?<![a-z])([a-z]*)(\d{1,12})")
-_PRINTED = (
-    _Printed("journal", "journal", Remark.JOURNAL_DIFFERS, same_journal),
-    _Printed("volume", "volume", Remark.VOLUME_DIFFERS, _same_number),
-    _Printed("issue", "issue", Remark.ISSUE_DIFFERS, _same_number),
-    _Printed("page", "first page", Remark.PAGES_DIFFER, _same_number),
-    _Printed("last_page", "last page", Remark.PAGES_DIFFER, _same_number),
-)
-
-
-def _printed(reference: CitedWork, work: Work) -> Iterator[tuple[_Printed, bool, str]]:
-    """The fields of print that both sides state and that can be compared: if they agree, and what the work has."""
-    for field in _PRINTED:
-        stated = getattr(reference, field.name)
-        found = tuple(dict.fromkeys(v for s in work.speaking if (v := getattr(s, field.name))))
-        agree = [field.agree(stated, value) for value in found] if stated else []
-        if any(agree) or (agree and None not in agree):
-            yield field, any(agree), ", ".join(found)
-
-
-def _compared(reference: CitedWork, work: Work) -> str:
-    match = _match(reference, work, set(places_in(reference)), by_id=False)
-    known = (("title", match.title), ("first author", match.author), ("year", match.year))
-    names = [name for name, compared in known if compared is not None]
-    names += [field.words for field, _, _ in _printed(reference, work)]
-    return ", ".join(names) if names else "the id"
-
-
-def _printed_differs(reference: CitedWork, work: Work) -> Iterator[Remarked]:
-    wrong: set[Remark] = set()
-    for field, agrees, found in _printed(reference, work):
-        if agrees or field.remark in wrong:
-            continue
-        wrong.add(field.remark)
-        stated = getattr(reference, field.name)
-        yield _remark(
-            field.remark, reference, f"the {field.words} is {stated!r} here and {found!r} there",
-            stated=stated, found=found, state=_state(work), evidence=_evidence(work),
-        )  # fmt: skip
-
-
-def _title_differs(reference: CitedWork, match: _Match, *, weak: bool) -> Remarked:
-    title = max(match.work.titles, key=lambda t: _ORDER.index(compare_titles(reference.title, t)))
-    note = "its title is another there" + ("; or its id is of another work" if weak else "")
-    state = SentenceState.UNSUPPORTED if weak else _state(match.work)
-    return _remark(
-        Remark.TITLE_DIFFERS, reference, note, stated=reference.title, found=title, state=state,
-        evidence=_evidence(match.work),
-    )  # fmt: skip
-
-
-def _year_differs(reference: CitedWork, work: Work) -> Remarked:
-    """A year that no source states. One year off may be online against print, unless sources state both."""
-    year = int(reference.year or 0)
-    near = min(abs(year - y) for y in work.years) == 1 and len(work.years) == 1
-    found = ", ".join(map(str, work.years))
-    note = f"the year is {year} here and {found} there" + ("; one may be online, the other in print" if near else "")
-    only = str(work.years[0]) if len(work.years) == 1 and not near else ""
-    return _remark(
-        Remark.YEAR_DIFFERS, reference, note, stated=str(year), found=found,
-        state=SentenceState.UNSUPPORTED if near else _state(work), evidence=_evidence(work), to=only,
-    )  # fmt: skip
-
-
-def _wrong_id(
-    reference: CitedWork, work: Work, absent: Sequence[Evidence], *, stated_work: Work | None = None
-) -> Remarked:
-    """The work is known by another id than the reference states."""
-    stated, right = _ids(reference, work)
-    if stated_work and stated_work.titles:
-        why = f"it is of {stated_work.titles[0]!r}"
-    elif absent:
-        why = f"there is no such id: {absent[0].source} says so"
-    else:
-        why = "no source has it"
-    note = f"{stated} is not the work's: {why}" + (f"; it has {right}" if right else "")
-    evidence = (*absent, *(_evidence(stated_work) if stated_work else ()), *_evidence(work, Stance.SUPPORTS))
-    weak = not absent and not work.recorded and not (stated_work and stated_work.recorded)
-    return _remark(
-        Remark.DOI_DIFFERS, reference, note, stated=stated, found=right, evidence=evidence, to=right,
-        state=SentenceState.UNSUPPORTED if weak else None,
-    )  # fmt: skip
-
-
-def _id_of_another(reference: CitedWork, work: Work, right: Work | None) -> Remarked:
-    """An id that is of another work, whose own is not known."""
-    stated = next((i.partition(":")[2] for i in ids_of_reference(reference) if i in work.ids), "")
-    title = work.titles[0] if work.titles else work.statements[0].record
-    found = _ids(reference, right)[1] if right else ""
-    return _remark(
-        Remark.DOI_DIFFERS, reference, f"{stated} is of another work: {title!r}", stated=stated, found=found or title,
-        state=_state(work), evidence=_evidence(work), to=found,
-    )  # fmt: skip
-
-
-def _ids(reference: CitedWork, work: Work) -> tuple[str, str]:
-    """The id that a reference states and is not the work's, and the work's own of the same kind."""
-    for name in ids_of_reference(reference):
-        kind, _, value = name.partition(":")
-        if name not in work.ids:
-            return value, next(iter(work.named(kind)), "")
-    return "", ""
-
-
-def _unknown(reference: CitedWork, found: WorksFound, like: _Match | None) -> Remarked:
-    if found.unavailable:
-        return _remark(
-            Remark.REFERENCE_UNKNOWN, reference, f"it could not be looked: {found.unavailable[0]}",
-            state=SentenceState.NOT_CHECKABLE, evidence=found.looked, unavailable=True,
-        )  # fmt: skip
-    if not (ids_of_reference(reference) or reference.title):
-        note = "it names neither an id nor a title by which it could be looked up"
-        return _remark(Remark.REFERENCE_UNKNOWN, reference, note, state=SentenceState.NOT_CHECKABLE)
-    near = like if like and like.title is Likeness.NEAR and like.author and like.year else None
-    title = near.work.titles[0] if near else ""
-    if near and near.place is None and changed_words(reference.title, title) == 1:
-        return _title_differs(reference, near, weak=True)
-    note = "no work of this id, title, author and year is in what was looked at, which may not have all"
-    telling = listed_by_sources(reference)
-    note += "" if telling else ": it seems to be a book, a report or a web page, which sources of papers seldom list"
-    return _remark(
-        Remark.REFERENCE_UNKNOWN, reference, note + (f"; a like one is {title!r}" if title else ""),
-        state=None if telling else SentenceState.NOT_CHECKABLE,
-        stated=reference.title or reference.text[:200], evidence=found.looked,
-    )  # fmt: skip
 
 
 def listed_by_sources(reference: CitedWork) -> bool:
@@ -487,45 +480,8 @@ def listed_by_sources(reference: CitedWork) -> bool:
     return bool(ids_of_reference(reference) or printed or _IN_A_JOURNAL.search(reference.text))
 
 
-def _state(work: Work) -> SentenceState:
-    """State of a difference: other reference lists may be as wrong, one alone decides nothing."""
-    firm = work.recorded or len({s.record.partition("#")[0] for s in work.statements if s.titles or s.years}) > 1
-    return SentenceState.CONTRADICTED if firm else SentenceState.UNSUPPORTED
-
-
 def _evidence(work: Work, stance: Stance = Stance.CONTRADICTS) -> tuple[Evidence, ...]:
     return tuple(
         s.evidence(stance, ". ".join(filter(None, (s.author, *s.titles[:1], ", ".join(map(str, s.years))))))
         for s in work.speaking[:_SHOWN]
-    )
-
-
-def _remark(
-    remark: Remark,
-    reference: CitedWork,
-    note: str,
-    *,
-    stated: str = "",
-    found: str = "",
-    state: SentenceState | None = None,
-    evidence: Sequence[Evidence] = (),
-    to: str = "",
-    unavailable: bool = False,
-) -> Remarked:
-    """A remark about a reference, at what it states there; with a repair where ``to`` is set and the place is one."""
-    text = reference.text
-    start = text.casefold().find(stated.casefold()) if stated else -1
-    once = start >= 0 and text.casefold().count(stated.casefold()) == 1 and len(text) == len(text.casefold())
-    return Remarked(
-        remark=remark,
-        state=state or remark.state,
-        reference=reference.key,
-        start=start if once else 0,
-        end=start + len(stated) if once else 0,
-        note=note,
-        stated=stated,
-        found=found,
-        evidence=tuple(evidence),
-        repair=Repair(start=start, end=start + len(stated), to=to) if once and to else None,
-        unavailable=unavailable,
     )

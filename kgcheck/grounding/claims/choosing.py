@@ -24,37 +24,31 @@ from kgcheck.literature.verify import instructs
 from kgcheck.resources import resource_dir
 from kgcheck.text.words import either
 
-MOST = 5
-"""Claims of a paper."""
-
+MOST = 5  # claims of a paper
 _READ: tuple[SectionKind, ...] = ("abstract", "results", "discussion", "conclusion")
 _SHORTEST, _LONGEST = 7, 90
 _LONG = 55
 _MOST_CHARACTERS = 1_000
-_SAME = 0.55
-"""Two sentences with so many of the words of the shorter one say the same."""
-
+_SAME = 0.55  # two sentences with so many of the words of the shorter one say the same
 _LEAST = 2.2
 _NOTHING = -9.0
 _THINGS = 5
-_MOST_SENTENCES = 3_000
-"""Most sentences of one paper; a book is no paper."""
-
+_MOST_SENTENCES = 3_000  # most sentences of one paper; a book is no paper
 _CITES = re.compile(r"\[\d{1,3}(?:[\u2013\u2014,;\- ]{1,3}\d{1,3}){0,20}\]|\((?:[^()]{0,60}\b)?(?:19|20)\d\d[a-z]?\)")
 _FIGURE = re.compile(r"\b(?:Fig(?:ure|s)?|Table|Eq(?:uation|s)?|Panel|Movie|Video|Dataset)\b\.?\s?S?\d", re.IGNORECASE)
 _LEGEND = re.compile(
     r"(?:^|> )(?:fig(?:ure)?|table|video|movie|dataset|text|box|protocol|audio)\.? ?s?\d[^>]*$", re.IGNORECASE
 )
+# Pattern of gaps left by formulas that are no text.
 _BROKEN = re.compile(
     r"\b(?:of|at|for|with|by|when|where|from|in|to|and) (?:(?:we|is|are|was|were|has|have|then)\b|[,.;)])|\( ?[,;)]"
 )
-"""Pattern of gaps left by formulas that are no text."""
 _ADDRESS = re.compile(r"https?:|www\.", re.IGNORECASE)
+# A heading that runs into the first sentence under it: ``CONCLUSIONS Mice ...``, ``Methods and findings: ...``.
 _LABEL = re.compile(
     r"^(?:([A-Z][A-Z/&-]{3,}(?: (?:AND |OF |FOR )?[A-Z/&-]{4,}){0,4}):? (?=[A-Z0-9])"
     r"|([A-Z][A-Za-z/-]{3,}(?: [A-Za-z/-]{3,}){0,2}): )"
 )
-"""A heading that runs into the first sentence under it: ``CONCLUSIONS Mice ...``, ``Methods and findings: ...``."""
 
 
 class PaperText(NamedTuple):

@@ -33,25 +33,14 @@ from kgcheck.model import Stance, Value
 from kgcheck.progress import Progress
 from kgcheck.resources import resource_dir
 
-NEIGHBOURS = 10
-"""Claims of other papers that are compared with one."""
-
+NEIGHBOURS = 10  # claims of other papers that are compared with one
+# Least cosine of two claims that are compared. Nine in ten of SciFact's claims and their evidence are nearer.
 NEAR = 0.35
-"""Least cosine of two claims that are compared. Nine in ten of SciFact's claims and their evidence are nearer."""
-
-SHARED = 0.2
-"""The same for words: the least share of the BM25 that a claim has with itself."""
-
+SHARED = 0.2  # the same for words: the least share of the BM25 that a claim has with itself
 SUPPORTED = 0.65
-CONTRADICTED = 0.5
-"""Least probabilities of the verifier for support and for contradiction (benchmarks.claims)."""
-
-REFUTED = 0.8
-"""Probability of a contradiction if one sentence says the opposite of all that the other names."""
-
-_ALIKE = 0.5
-"""Sentences with so many of the words of the longer one in common may differ by one exchanged word."""
-
+CONTRADICTED = 0.5  # least probabilities of the verifier for support and for contradiction (benchmarks.claims)
+REFUTED = 0.8  # probability of a contradiction if one sentence says the opposite of all that the other names
+_ALIKE = 0.5  # sentences with so many of the words of the longer one in common may differ by one exchanged word
 Place = tuple[int, int]
 
 
@@ -177,12 +166,10 @@ except ImportError as error:
 DAMPING = 0.85
 _STEPS = 1_000
 _EXACT = 1e-9
-_LEAST_TITLE = 5
-"""Words of a title by which a reference without an id may be known: "Editorial" is no title."""
+_LEAST_TITLE = 5  # words of a title by which a reference without an id may be known: "Editorial" is no title
 
 
-Citation = tuple[str, str]
-"""The ids of a paper of an index, and of another one that it cites."""
+Citation = tuple[str, str]  # the ids of a paper of an index, and of another one that it cites
 
 
 class KnownWorks:

@@ -27,10 +27,7 @@ from kgcheck.profile.schema import Label, Pattern, Schema
 
 _TOKEN = re.compile(r"[A-Za-z]+:\d+|[A-Za-z0-9](?:[\w-]*[A-Za-z0-9])?")
 _SYMBOL = re.compile(r"(?=[^a-z]*[A-Z])(?=.*[A-Z].*[A-Z0-9])[A-Z][A-Za-z0-9-]{2,}")
-
-_LONG = 5
-"""Letters and digits of a symbol from which on hardly anything else is called so."""
-
+_LONG = 5  # letters and digits of a symbol from which on hardly anything else is called so
 _BASES = frozenset("ACGTU")
 
 _REPLACED = (Reason.ID_PREVIOUS, Reason.ID_WITHDRAWN)
@@ -163,17 +160,15 @@ def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: Grap
         )
 
 
+# Sections whose sentences may state something: what is done stands under methods.
 _SECTIONS = ("abstract", "introduction", "results", "discussion", "conclusion", "other")
-"""Sections whose sentences may state something: what is done stands under methods."""
-
+# Beginnings of headings of what is no part of the text proper.
 _APART = (
     *("acknowledg", "funding", "financial", "author", "contribut", "competing", "conflict", "supporting", "supplement"),
     *("availab", "ethic", "abbrev", "glossary"),
 )
-"""Beginnings of headings of what is no part of the text proper."""
-
+# Reasons that speak against an edge, and not against an id at one of its ends.
 _DENIED_EDGE = (Reason.EDGE_NEGATED, Reason.EDGE_UNSUPPORTED, Reason.RETRACTED_EVIDENCE)
-"""Reasons that speak against an edge, and not against an id at one of its ends."""
 
 
 class _EdgeState(NamedTuple):

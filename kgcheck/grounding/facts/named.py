@@ -27,11 +27,8 @@ _DASHES = str.maketrans({c: "-" for c in "\u2010\u2011\u2012\u2013\u2212"} | {"\
 _MARK = re.compile(r"\[[\d,;\s\u2013-]{1,40}\]")
 _MOST_WORDS = 12
 _LEAST_LETTERS = 3
-_MOST_MEANT = 40
-"""Nodes of a label that one name may mean; of more, it means none."""
-
-_FEW = 5
-"""Letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol."""
+_MOST_MEANT = 40  # nodes of a label that one name may mean; of more, it means none
+_FEW = 5  # letters of a name in capitals that is an abbreviation, and needs an explanation where it is no symbol
 
 
 class StatementWords(NamedTuple):
@@ -48,11 +45,11 @@ class StatementWords(NamedTuple):
     same: dict[str, tuple[str, ...]]
 
 
+# Lists of words that may stand in a statement and relate nothing by themselves.
 _KNOWN = (
     *("determiners", "kinds", "kinds_of_terms", "aspects", "aspect_links", "auxiliaries", "links", "prepositions"),
     *("equating", "people", "finding", "noun_modifiers"),
 )
-"""Lists of words that may stand in a statement and relate nothing by themselves."""
 
 
 @cache
@@ -302,8 +299,7 @@ def _content(text: str) -> set[str]:
 
 
 _ORGANISM = re.compile(r"[a-z][a-z0-9]+")
-_OFTEN = 3
-"""Sentences that name a symbol which a manuscript uses throughout."""
+_OFTEN = 3  # sentences that name a symbol which a manuscript uses throughout
 
 
 class HumanText:

@@ -1,14 +1,11 @@
-"""Read the edges that a sentence states or denies between named nodes, by rules or by a model.
+"""Read the edges that a sentence states or denies between named nodes.
 
-Only plain statements are read by rules: who, a word that relates, and whom, with nothing between that this module does
-not know. A question, a hedge, what was tested, what others claim, and what is said of a part of a thing state nothing.
-A language model writes nothing: it names candidates, which are made of the sentence's own names and of the words of the
-profile, and of which the sentence holds a word that relates. What it chooses is looked up as ever; as it may misread,
-it verifies nothing and contradicts nothing (see kgcheck.grounding.facts.check).
+Only plain statements are read: who, a word that relates, and whom, with nothing between that this module does not know.
+A question, a hedge, what was tested, what others claim, and what is said of a part of a thing state nothing.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -18,16 +15,10 @@ from kgcheck.profile.claims import ClaimForm
 _TOKEN = re.compile(r"\u00a7\d+|(?<=\s)'s\b|n't\b|[^\W_]+(?:[-'.][^\W_]+)*|[^\s\w]")
 _JOINED = re.compile(r"(\u00a7\d+) (?:together|along) with ")
 _BRACKET = re.compile(r"\([^()]{0,200}\)")
-LONGEST = 1_500
-"""Characters of a sentence; a longer one is no sentence."""
-
+LONGEST = 1_500  # characters of a sentence; a longer one is no sentence
 _MOST_THINGS = 40
-
-_ASIDE = 14
-"""Words of what is told beside."""
-
-_GROUP = 6
-"""Things that stand beside each other in a list and are all meant; of more, none is."""
+_ASIDE = 14  # words of what is told beside
+_GROUP = 6  # things that stand beside each other in a list and are all meant; of more, none is
 
 
 class NameGroup(NamedTuple):
@@ -43,12 +34,8 @@ class NameGroup(NamedTuple):
 
 
 _JOINS = frozenset((",", "and", "or", "nor", "/"))
-
-_WITHIN = ("in", "within", "inside", "at")
-"""Words with which what is somewhere goes on."""
-
-_AFTERWARDS = 6
-"""Words behind the second name that belong to the statement: "B is where A resides"."""
+_WITHIN = ("in", "within", "inside", "at")  # words with which what is somewhere goes on
+_AFTERWARDS = 6  # words behind the second name that belong to the statement: "B is where A resides"
 
 
 class Statement(NamedTuple):
@@ -67,24 +54,16 @@ class Stretch(NamedTuple):
     denials: int = 0
     partial: bool = False
     aspect: bool = False
-    equates: bool = False
-    """Presence of a verb that makes of one side what the other is, or has: is, includes."""
+    equates: bool = False  # by a verb that makes of one side what the other is, or has: is, includes
 
     def joined(self, other: "Stretch") -> "Stretch":
-        return Stretch(
-            self.cues + other.cues,
-            self.denials + other.denials,
-            self.partial or other.partial,
-            self.aspect or other.aspect,
-            self.equates or other.equates,
-        )
+        either = (one or two for one, two in zip(self[2:], other[2:], strict=True))
+        return Stretch(self.cues + other.cues, self.denials + other.denials, *either)
 
 
+# Lists of words that may stand around a name.
 _SMALL = ("determiners", "kinds", "aspects", "aspect_links", "prepositions")
-"""Lists of words that may stand around a name."""
-
-_LONGEST_PREDICATE = 14
-"""Words between two names that belong to one statement."""
+_LONGEST_PREDICATE = 14  # words between two names that belong to one statement
 
 
 class Grammar:
@@ -126,22 +105,25 @@ class Grammar:
     def _clause(
         self, tokens: Sequence[str], one: NameGroup, rest: Sequence[NameGroup], *, alike: bool
     ) -> Iterator[Statement]:
-        two = rest[0]
-        subject = self._subject_of(tokens, one)
+        two, subject = rest[0], self._subject_of(tokens, one)
         if subject is None:
             return
         begin, before = subject
-        first = self._relative(tokens, self._past(tokens, one.end, "aspects", "kinds"))
+        first = self._past(tokens, one.end, "aspects", "kinds")
+        if list(tokens[first : first + 2]) in ([",", "which"], [",", "who"]):
+            first += 2
+        elif tokens[first : first + 1] in (["which"], ["that"]):
+            first += 1
         if not first < two.begin or two.begin - first > _LONGEST_PREDICATE:
             return
-        follows = tokens[first + 1]
-        if self._is(tokens[first], "prepositions") or (
-            self._is(tokens[first], "nouns") and self._is(follows, "prepositions")
-        ):
+        is_noun = self._is(tokens[first], "nouns") and self._is(tokens[first + 1], "prepositions")
+        if is_noun or self._is(tokens[first], "prepositions"):
             # "A in B", "A localization of B": no verb.
             return
         between = self._stretch(tokens, first, two.begin)
-        if between is None or self._joins_at_end(tokens, first, two.begin):
+        last = max(first, self._before(tokens, two.begin, "determiners", "kinds"))
+        if between is None or (last > first and tokens[last - 1] in _JOINS):
+            # "A binds them, and B"
             return
         if alike and before.cues and not (between.equates and all(self._is(c, "equating") for c in between.cues)):
             # "Partners of A bind B": it is they that do.
@@ -188,7 +170,7 @@ class Grammar:
         place = one.begin
         while place and one.begin - place < _LONGEST_PREDICATE and self._is_known_or_relates(tokens[place - 1]):
             place -= 1
-        while place < one.begin and not (place == 0 or self._is(tokens[place - 1], "openings")):
+        while 0 < place < one.begin and not self._is(tokens[place - 1], "openings"):
             place += 1
         read = self._stretch(tokens, place, one.begin) if place < one.begin else None
         matrix = self._matrix(tokens, place)
@@ -231,19 +213,15 @@ class Grammar:
             return
         if begin and not self._is(tokens[begin - 1], "openings"):
             return
-        first = self._after(tokens, one.end)[0]
-        if tokens[first : first + 1] != [","]:
+        first, last = self._after(tokens, one.end)[0], self._past(tokens, two.end, "aspects", "kinds")
+        if tokens[first : first + 1] != [","] or self._matrix(tokens, begin) is None:
             return
-        matrix, between = self._matrix(tokens, begin), self._stretch(tokens, first + 1, two.begin)
-        behind = self._behind(tokens, self._past(tokens, two.end, "aspects", "kinds"))
-        if matrix is None or between is None or behind is None:
+        between, behind = self._stretch(tokens, first + 1, two.begin), self._behind(tokens, last)
+        if between is None or behind is None or (between.cues and not self._found(tokens, last)):
             return
-        end, read = behind
-        if between.cues and not self._found(tokens, self._past(tokens, two.end, "aspects", "kinds")):
-            return
-        read = between.joined(read)
+        read = between.joined(behind[1])
         aspect = read.aspect or self._has_aspect(tokens, two.end)
-        yield from self._stated(tokens, (begin, end), one, two, read._replace(aspect=aspect))
+        yield from self._stated(tokens, (begin, behind[0]), one, two, read._replace(aspect=aspect))
 
     # A and B interact
 
@@ -251,22 +229,21 @@ class Grammar:
         begin, aspect = self._subject(tokens, pair.begin)
         if begin is None or aspect or self._has_aspect(tokens, pair.end):
             return
-        matrix, end = self._matrix(tokens, begin), pair.end
+        matrix, end, mutual = self._matrix(tokens, begin), pair.end, self._words.mutual
         while end < len(tokens) and not self._is(tokens[end], "stops"):
             if tokens[end] in ("with", "to", "of") and tokens[end + 1 : end + 3] != ["each", "other"]:
                 return
             end += 1
-            if self._words.mutual.match(tokens[end - 1]):
-                while end < len(tokens) and self._words.mutual.match(tokens[end]):
-                    end += 1
+            if mutual.match(tokens[end - 1]) and not (end < len(tokens) and mutual.match(tokens[end])):
                 break
         read = self._stretch(tokens, pair.end, end)
-        if matrix is None or read is None or not any(self._words.mutual.match(c) for c in read.cues):
+        if matrix is None or read is None or not any(mutual.match(c) for c in read.cues):
             return
         if tokens[end : end + 3] in (["with", "each", "other"], ["to", "each", "other"]):
             end += 3
-        following = tokens[end] if end < len(tokens) else "."
-        if following in ("with", "to", "-", "of") or not (self._is(following, "followers") or following == "together"):
+        if tokens[end : end + 1] != ["together"] and not self._may_follow(tokens, end):
+            return
+        if tokens[end : end + 1] in (["with"], ["to"], ["-"], ["of"]):
             return
         one, two = pair.halves
         yield from self._stated(tokens, (begin, end), one, two, read._replace(denials=read.denials + matrix))
@@ -297,8 +274,7 @@ class Grammar:
         matrix, read = self._matrix(tokens, place), self._stretch(tokens, place, begin)
         between = self._stretch(tokens, one.end, two.begin)
         if matrix is not None and read is not None and between is not None and self._may_follow(tokens, end):
-            read = read.joined(between)
-            read = read._replace(denials=read.denials + matrix, aspect=read.aspect or aspect)
+            read = read.joined(between).joined(Stretch(denials=matrix, aspect=aspect))
             yield from self._stated(tokens, (place, end), one, two, read)
 
     # By a noun: only where it was found, or not, is anything stated
@@ -377,43 +353,37 @@ class Grammar:
         if self._is_clouded(behind) or not self._may_follow(tokens, found or end):
             return
         between = tokens[one.end : two.begin]
-        aspect = aspect or read.aspect or any(self._is(t, "aspects") and not self._is(t, "kinds") for t in between)
-        read = read._replace(
-            denials=read.denials + denied + matrix + sum(self._is(t, "negations") for t in behind), aspect=aspect
-        )
+        aspect = aspect or any(self._is(t, "aspects") and not self._is(t, "kinds") for t in between)
+        denied += matrix + sum(self._is(t, "negations") for t in behind)
+        read = read.joined(Stretch(denials=denied, aspect=aspect))
         yield from self._stated(tokens, (begin, found or end), one, two, read)
 
     def _before_noun(self, tokens: Sequence[str], at: int) -> tuple[int, int, bool]:
         """Find where what is said of a noun begins, how often it is denied there, and if it was found."""
-        denied, place = 0, at
-        while place and (
-            self._is(tokens[place - 1], "noun_modifiers", "negations") or tokens[place - 1] in ("lack", "absence")
-        ):
-            denied += self._is(tokens[place - 1], "negations") or tokens[place - 1] == "absence"
-            place -= 1
-        is_found = False
-        if place and self._is(tokens[place - 1], "finding"):
-            is_found = True
-            while place and (
-                self._is(tokens[place - 1], "finding", "negations", "people")
-                or tokens[place - 1] in ("did", "could", "have", "has", "there", "was")
+        denied, is_found = 0, False
+        while at:
+            token = tokens[at - 1]
+            if not is_found and (self._is(token, "noun_modifiers", "negations") or token in ("lack", "absence")):
+                denied += self._is(token, "negations") or token in ("absence",)
+            elif self._is(token, "finding"):
+                is_found = True
+            elif is_found and (
+                self._is(token, "negations", "people") or token in ("did", "could", "have", "has", "there", "was")
             ):
-                denied += self._is(tokens[place - 1], "negations")
-                place -= 1
-        return place, denied, is_found
+                denied += self._is(token, "negations")
+            else:
+                break
+            at -= 1
+        return at, denied, is_found
 
     def _found(self, tokens: Sequence[str], at: int) -> int:
         """Find the end of "was not observed" and the like that begins at a place; 0 where there is none."""
-        place = at
-        while place < len(tokens) and place - at < 8:
-            if self._is(tokens[place], "found") and place > at:
+        for place, token in enumerate(tokens[at : at + 8], at):
+            if self._is(token, "found") and place > at:
                 return place + 1
-            if not (
-                self._is(tokens[place], "auxiliaries", "negations")
-                or tokens[place] in ("could", "exists", "exist", "beyond", "by", "now", "without")
-            ):
-                return 0
-            place += 1
+            others = ("could", "exists", "exist", "beyond", "by", "now", "without")
+            if not (self._is(token, "auxiliaries", "negations") or token in others):
+                break
         return 0
 
     # Stretches of words
@@ -424,8 +394,7 @@ class Grammar:
         denials, partial, aspect, equates = 0, False, False, False
         at = first
         while at < last:
-            token = tokens[at]
-            following = tokens[at + 1] if at + 1 < len(tokens) else ""
+            token, following = tokens[at], (*tokens[at + 1 : at + 2], "")[0]
             if self._words.clouding.match(token) and not self._is_cue(token):
                 return None
             if self._is_cue(token):
@@ -454,8 +423,13 @@ class Grammar:
         """A statement of two groups, where it is affirmed, or denied of both as such."""
         if not read.cues or read.denials > 1:
             return
-        if read.denials and (read.partial or not self._may_deny(tokens, *place, read.cues)):
-            return
+        if read.denials:
+            # A denial is of both things as such, by a word whose denial says that they are unrelated.
+            beside = [*tokens[max(0, place[0] - 8) : place[0]], *tokens[place[1] : place[1] + 8]]
+            conditional = any(self._words.conditions.match(token) for token in beside)
+            telling = [cue for cue in read.cues if not self._is(cue, "aspects")]
+            if read.partial or conditional or any(self._words.undeniable.match(cue) for cue in telling):
+                return
         pairs = [(ones.things, twos.things)]
         if "respectively" in tokens[place[1] : place[1] + 3]:
             if len(ones.things) != len(twos.things):
@@ -483,9 +457,7 @@ class Grammar:
     def _behind(self, tokens: Sequence[str], at: int) -> tuple[int, Stretch] | None:
         """Read what stands behind the second name up to the end of the clause, where it belongs to the statement."""
         end = next((n for n in range(at, len(tokens)) if self._is(tokens[n], "stops")), len(tokens))
-        if end - at > _AFTERWARDS:
-            return None
-        read = self._stretch(tokens, at, end) if end > at else None
+        read = self._stretch(tokens, at, end) if 0 < end - at <= _AFTERWARDS else None
         return (end, read) if read else None
 
     # What stands beside names
@@ -519,11 +491,6 @@ class Grammar:
         """Tell whether a second thing follows the first, behind "with", "to", "and" or "in"."""
         at = self._past(tokens, at, "aspects", "kinds")
         return at < len(tokens) and (tokens[at] == "and" or self._is(tokens[at], "prepositions"))
-
-    def _joins_at_end(self, tokens: Sequence[str], first: int, last: int) -> bool:
-        """Tell whether the name behind a stretch is joined to something else: "A binds them, and B"."""
-        last = max(first, self._before(tokens, last, "determiners", "kinds"))
-        return last > first and tokens[last - 1] in _JOINS
 
     def _groups(self, tokens: Sequence[str], heads: Set[int], tails: Set[int]) -> Iterator[NameGroup]:
         """The lists of names of a sentence, in order."""
@@ -559,13 +526,10 @@ class Grammar:
         count, place = whole
         is_term = found[0] in tails and found[0] not in heads
         after = self._after(tokens, place)[0] if is_term else place
-        meant = count <= _GROUP and not self._is_part(tokens, after)
-        return NameGroup(at, place, tuple(found[:count]) if meant else ())
-
-    def _is_part(self, tokens: Sequence[str], at: int) -> bool:
-        """Tell whether what follows a name makes it part of another thing: "A inhibitor", "A-induced"."""
-        following = tokens[at] if at < len(tokens) else ""
-        return self._is(following, "parts") or following in ("-", "/") or _is_thing(following)
+        behind = tokens[after] if after < len(tokens) else ""
+        # What follows a name may make it part of another thing: "A inhibitor", "A-induced".
+        is_part = self._is(behind, "parts") or behind in ("-", "/") or _is_thing(behind)
+        return NameGroup(at, place, tuple(found[:count]) if count <= _GROUP and not is_part else ())
 
     def _subject(self, tokens: Sequence[str], at: int) -> tuple[int | None, bool]:
         """Find where a subject begins whose name is at a place, if it is one, and if an aspect of it is meant."""
@@ -585,26 +549,11 @@ class Grammar:
         end = self._past(tokens, at, "kinds_of_terms", "aspects")
         return end, any(self._is(t, "aspects") for t in tokens[at:end])
 
-    def _relative(self, tokens: Sequence[str], at: int) -> int:
-        """Past ", which" after a name."""
-        if tokens[at : at + 1] == [","] and tokens[at + 1 : at + 2] in (["which"], ["who"]):
-            return at + 2
-        if tokens[at : at + 1] in (["which"], ["that"]):
-            return at + 1
-        return at
-
     def _may_follow(self, tokens: Sequence[str], at: int) -> bool:
         return at >= len(tokens) or self._is(tokens[at], "followers")
 
     def _is_clouded(self, tokens: Sequence[str]) -> bool:
         return any(self._words.clouding.match(token) for token in tokens)
-
-    def _may_deny(self, tokens: Sequence[str], begin: int, end: int, cues: Iterable[str]) -> bool:
-        """Tell whether a denial is of both things as such, by a word whose denial says that they are unrelated."""
-        beside = [*tokens[max(0, begin - 8) : begin], *tokens[end : end + 8]]
-        if any(self._words.conditions.match(token) for token in beside):
-            return False
-        return not any(self._words.undeniable.match(cue) for cue in cues if not self._is(cue, "aspects"))
 
 
 def _thing_at(token: str) -> int:

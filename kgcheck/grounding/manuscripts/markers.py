@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from kgcheck.grounding.manuscript import Block, Marker
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works
@@ -17,49 +17,33 @@ from kgcheck.resources import resource_dir
 from kgcheck.text.words import either
 
 
-class _MarkerWords(NamedTuple):
-    """Words that mark no citation; those about numbers as patterns of the text beside one."""
-
-    particles: frozenset[str]
-    no_names: frozenset[str]
-    no_citation_before: re.Pattern[str]
-    formula_before: re.Pattern[str]
-    interval_before: re.Pattern[str]
-    unit_after: re.Pattern[str]
-
-
 @cache
-def _marker_words() -> _MarkerWords:
+def _words() -> dict[str, Any]:
+    """Words that mark no citation; those about numbers as patterns of the text beside one."""
     raw = read_toml(resource_dir("corpus") / "grounding" / "markers.toml")
     names, numbers = raw["names"], raw["numbers"]
     before = either(numbers["no_citation_before"].split())
     signs = "[=<>\u2264\u2265\u2248\u2208~\u00b1\u00d7*/^]"
-    return _MarkerWords(
-        particles=frozenset(names["particles"].split()),
-        no_names=frozenset(names["no_names"].split()),
-        no_citation_before=re.compile(rf"(?:{signs}|(?<![^\s(])\+|\b(?:{before}))\s?$", re.IGNORECASE),
-        formula_before=re.compile(rf"\b(?:{either(numbers['formula_before'].split())}) $", re.IGNORECASE),
-        interval_before=re.compile(
-            rf"\b(?:{either(numbers['interval_before'])})[:,;]?(?: (?:of|from|in))? ?$", re.IGNORECASE
-        ),
-        unit_after=re.compile(rf" ?(?:{either(numbers['unit_after'].split())})(?![\w-])"),
-    )
-
-
-NumberForm = Literal["bracket", "parenthesis", "superscript"]
+    formula, interval = either(numbers["formula_before"].split()), either(numbers["interval_before"])
+    return {
+        "particles": frozenset(names["particles"].split()),
+        "no_names": frozenset(names["no_names"].split()),
+        "no_citation_before": re.compile(rf"(?:{signs}|(?<![^\s(])\+|\b(?:{before}))\s?$", re.IGNORECASE),
+        "formula_before": re.compile(rf"\b(?:{formula}) $", re.IGNORECASE),
+        "interval_before": re.compile(rf"\b(?:{interval})[:,;]?(?: (?:of|from|in))? ?$", re.IGNORECASE),
+        "unit_after": re.compile(rf" ?(?:{either(numbers['unit_after'].split())})(?![\w-])"),
+    }
 
 
 class NumberMark(NamedTuple):
-    """A mark of numbers, and how they are set."""
+    """A mark of numbers."""
 
     start: int
     end: int
     numbers: tuple[int, ...]
-    form: NumberForm
 
 
-MOST_OF_A_RANGE = 100
-"""Most numbers of a range; of a longer one only the ends are taken."""
+MOST_OF_A_RANGE = 100  # most numbers of a range; of a longer one only the ends are taken
 
 DASHES = "-\u2010-\u2015\u2212"
 _JOINT = rf" ?(?:[,;]|[{DASHES}]{{1,3}}|\.\.|,? ?(?:and|to|&)\b) ?"
@@ -97,20 +81,39 @@ def _bracket_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers in brackets; what are values, intervals, formulas or places of arrays is left out."""
     before: NumberMark | None = None
     for match in _BRACKET.finditer(text):
+        start, end = match.span()
         numbers = _numbers(match[1], most)
-        beside = before is not None and before.end == match.start()
-        if not numbers or not (_is_free(text, match, beside)) or _is_value(text, match, numbers, most):
+        after = text[end : end + 2]
+        # A bracket stands for itself, or beside another one, and is not of a name: [1]benzo, x[3].
+        beside = (before is not None and before.end == start) or not _IDENTIFIER_BEFORE.search(
+            text, max(0, start - 24), start
+        )
+        of_name = after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha())
+        if not numbers or of_name or not beside or _is_value(text, match, numbers, most):
             continue
-        mark = NumberMark(match.start(), match.end(), numbers, "bracket")
-        if before and _BETWEEN.fullmatch(text, before.end, mark.start) and before.numbers[-1] < numbers[0]:
+        if before and _BETWEEN.fullmatch(text, before.end, start) and before.numbers[-1] < numbers[0]:
             between = _range(before.numbers[-1], numbers[0])
-            before = NumberMark(before.start, mark.end, (*before.numbers[:-1], *between, *numbers[1:]), "bracket")
+            before = NumberMark(before.start, end, (*before.numbers[:-1], *between, *numbers[1:]))
             continue
         if before:
             yield before
-        before = mark
+        before = NumberMark(start, end, numbers)
     if before:
         yield before
+
+
+def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
+    """Recognise numbers in brackets that are a value, an interval or the place of something else."""
+    words, before = _words(), text[max(0, match.start() - 40) : match.start()]
+    written = [int(n) for n in _ONE.findall(match[1])]
+    if words["no_citation_before"].search(before) or (len(written) > 1 and min(numbers) > most > 0):
+        return True
+    if len(written) != 2:
+        return False
+    if words["interval_before"].search(before) or words["unit_after"].match(text, match.end()):
+        return True
+    value = _VALUE_BEFORE.search(before)
+    return value is not None and written[0] <= float(value[1]) <= written[1]
 
 
 def _parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
@@ -126,11 +129,9 @@ def _parenthesis_marks(text: str, most: int) -> Iterator[NumberMark]:
         if not numbers or max(numbers) > most or match.start() == 0 or match.end() == len(text):
             continue
         before = text[max(0, match.start() - 40) : match.start()]
-        formula = _marker_words().no_citation_before.search(before) or (
-            len(numbers) == 1 and _marker_words().formula_before.search(before)
-        )
-        if text[match.start() - 1].isspace() and not formula:
-            yield NumberMark(match.start(), match.end(), numbers, "parenthesis")
+        formula = len(numbers) == 1 and _words()["formula_before"].search(before)
+        if before[-1].isspace() and not formula and not _words()["no_citation_before"].search(before):
+            yield NumberMark(*match.span(), numbers)
 
 
 def _superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
@@ -142,14 +143,14 @@ def _superscript_marks(text: str, most: int) -> Iterator[NumberMark]:
             continue
         number = _NUMBER_BEFORE.search(before)
         if not (number and not _PLAIN_YEAR.fullmatch(number[0])) and not _UNIT_BEFORE.search(before):
-            yield NumberMark(match.start(), match.end(), numbers, "superscript")
+            yield NumberMark(*match.span(), numbers)
 
 
 def _named_marks(text: str, most: int) -> Iterator[NumberMark]:
     """Numbers after the word: ``ref. 3``."""
     for match in _NAMED.finditer(text):
         if numbers := _numbers(match[1], most):
-            yield NumberMark(match.start(1), match.end(1), numbers, "bracket")
+            yield NumberMark(*match.span(1), numbers)
 
 
 def _numbers(text: str, most: int) -> tuple[int, ...]:
@@ -157,10 +158,11 @@ def _numbers(text: str, most: int) -> tuple[int, ...]:
     found: list[int] = []
     end = 0
     for match in _ONE.finditer(text):
-        number = int(match[0])
+        number, joint = int(match[0]), text[end : match.start()]
         if number == 0 or match[0].startswith("0") or (number > 999 and number > most):
             return ()
-        if found and _is_range(text[end : match.start()]) and found[-1] < number:
+        is_range = not any(c in joint for c in ",;&") and joint.strip().lower() != "and"
+        if found and is_range and found[-1] < number:
             found += _range(found[-1], number)[1:]
         else:
             found.append(number)
@@ -168,37 +170,8 @@ def _numbers(text: str, most: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _is_range(joint: str) -> bool:
-    return not any(c in joint for c in ",;&") and joint.strip().lower() != "and"
-
-
 def _range(first: int, last: int) -> tuple[int, ...]:
     return tuple(range(first, last + 1)) if last - first <= MOST_OF_A_RANGE else (first, last)
-
-
-def _is_free(text: str, match: re.Match[str], beside: bool) -> bool:
-    """Tell a bracket that stands for itself, or beside another one, from that of a name: [1]benzo, x[3]."""
-    start, end = match.span()
-    after = text[end : end + 2]
-    if after[:1].isalnum() or after[:1] == "_" or (after[:1] == "-" and after[1:].isalpha()):
-        return False
-    return beside or not _IDENTIFIER_BEFORE.search(text, max(0, start - 24), start)
-
-
-def _is_value(text: str, match: re.Match[str], numbers: Sequence[int], most: int) -> bool:
-    """Recognise numbers in brackets that are a value, an interval or the place of something else."""
-    before = text[max(0, match.start() - 40) : match.start()]
-    if _marker_words().no_citation_before.search(before):
-        return True
-    written = [int(n) for n in _ONE.findall(match[1])]
-    if len(written) > 1 and min(numbers) > most > 0:
-        return True
-    if len(written) != 2:
-        return False
-    if _marker_words().interval_before.search(before) or _marker_words().unit_after.match(text, match.end()):
-        return True
-    value = _VALUE_BEFORE.search(before)
-    return value is not None and written[0] <= float(value[1]) <= written[1]
 
 
 def _overlaps(spans: Sequence[Span], span: Span) -> bool:
@@ -257,19 +230,18 @@ class AuthorYears:
             work = listed if listed.authors else cited_works([Entry(listed.text, key=listed.key)])[0]
             if work.authors:
                 letter = re.search(rf"\b{work.year}([a-z])\b", work.text) if work.year else None
-                self._by_name[surname_of(work.authors[0])].append((work, letter[1] if letter else ""))
+                self._by_name[_surname_of(work.authors[0])].append((work, letter[1] if letter else ""))
 
     def marks(self, text: str) -> Iterator[YearMark]:
         """Find the citations of a text."""
         for group in _GROUP.finditer(text):
             inner, at = group[1], group.start(1)
             if only := _ONLY_YEARS.fullmatch(inner):
-                before = text[max(0, group.start() - _LONGEST_NAMES) : group.start()]
-                names = self._names(before)
-                if names and not (_SPAN.fullmatch(inner) and not self._has_all(names, inner)):
-                    yield from self._mark(
-                        names, only["years"], group.start() - len(before) + names.start(), group.end()
-                    )
+                begin = max(0, group.start() - _LONGEST_NAMES)
+                names = self._names(text[begin : group.start()])
+                # The years of a life, as in "Maury (1806-1873)", are of no works.
+                if names and (not _SPAN.fullmatch(inner) or self._has_all(names, inner)):
+                    yield from self._mark(names, only["years"], begin + names.start(), group.end())
                 continue
             for piece in re.finditer(r"[^;]+", inner):
                 if match := _PIECE.fullmatch(piece[0]):
@@ -284,14 +256,13 @@ class AuthorYears:
         return found
 
     def _has_all(self, names: re.Match[str], years: str) -> bool:
-        """Tell whether the list has works of all years: those of a life, as in "Maury (1806-1873)", are of none."""
         listed = {work.year for work, _ in self._works(names)}
         return all(int(year) in listed for year in re.findall(r"\d{4}", years))
 
     def _works(self, names: re.Match[str]) -> list[tuple[CitedWork, str]]:
         """The works of a first author."""
         first = names["first"] + names["words"]
-        works = self._by_name.get(surname_of(first), [])
+        works = self._by_name.get(_surname_of(first), [])
         if names["words"]:
             # Several words are one surname, the name of an organisation, or of nothing: only the list can tell.
             whole = _fold(first)
@@ -299,32 +270,30 @@ class AuthorYears:
         return works
 
     def _mark(self, names: re.Match[str], years: str, start: int, end: int) -> Iterator[YearMark]:
-        first = names["first"] + names["words"]
-        if _marker_words().no_names.intersection(_fold(names["first"]).split("-")):
+        if _words()["no_names"].intersection(_fold(names["first"]).split("-")):
             return
         works = self._works(names)
-        second = surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
+        second = _surname_of(re.split(r",? (?:and|&) ", names["more"])[-1]) if names["more"] else ""
         keys: list[str] = []
         year = ""
         for match in _ONE_YEAR.finditer(years):
             year, letter = (match[1], match[2]) if match[1] else (year, match[3])
-            hits = [(w, s) for w, s in works if w.year == int(year)]
-            hits = [h for h in hits if not letter or not h[1] or h[1] == letter]
-            narrow = [h for h in hits if second and any(surname_of(a) == second for a in h[0].authors[1:])]
-            narrow = narrow or [h for h in hits if names["etal"] and len(h[0].authors) > 2]
-            keys += [w.key for w, _ in narrow or hits] or [f"{first} {year}{letter}"]
+            hits = [w for w, own in works if w.year == int(year) and (not letter or not own or own == letter)]
+            narrow = [w for w in hits if second and any(_surname_of(a) == second for a in w.authors[1:])]
+            narrow = narrow or [w for w in hits if names["etal"] and len(w.authors) > 2]
+            keys += [w.key for w in narrow or hits] or [f"{names['first']}{names['words']} {year}{letter}"]
         sure = bool(names["etal"] or names["more"])
         yield YearMark(start, end, tuple(dict.fromkeys(keys)), bool(works), sure)
 
 
-def surname_of(author: str) -> str:
+def _surname_of(author: str) -> str:
     """The first word of a surname, without particles, folded.
 
-    >>> surname_of("van der Berg JK"), surname_of("O'Neill A")
+    >>> _surname_of("van der Berg JK"), _surname_of("O'Neill A")
     ('berg', "o'neill")
     """
     words = _fold(author).replace(",", " ").split()
-    return next((w for w in words if w not in _marker_words().particles), words[0] if words else "")
+    return next((w for w in words if w not in _words()["particles"]), words[0] if words else "")
 
 
 def _fold(text: str) -> str:
@@ -336,10 +305,7 @@ _ADDRESS = re.compile(r"\b(?:https?://|doi:|10\.\d{4,9}/)\S+", re.IGNORECASE)
 
 
 class _Candidates(NamedTuple):
-    brackets: list[NumberMark]
-    named: list[NumberMark]
-    high: list[NumberMark]
-    round: list[NumberMark]
+    numbers: list[list[NumberMark]]  # in brackets, after a word, set high, in parentheses
     years: list[YearMark]
 
 
@@ -349,21 +315,23 @@ def with_markers(blocks: Sequence[Block], references: Sequence[CitedWork]) -> tu
     What a bracket, a parenthesis or a number that is set high means is known from the whole text: a text cites in one
     form.
     """
-    finder = AuthorYears(references)
-    most = len(references)
-    found = [_candidates(b.text, most, finder) if b.kind != "heading" else None for b in blocks]
-    forms = _Forms(found, blocks, most)
-    keys = NumberKeys(references)
-    made = [
-        block.model_copy(update={"markers": tuple(_merged(block, forms.chosen(own), keys))}) if own else block
-        for block, own in zip(blocks, found, strict=True)
-    ]
+    years, most, keys = AuthorYears(references), len(references), NumberKeys(references)
+    finders = (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
+    found = {
+        place: _Candidates([list(find(block.text, most)) for find in finders], list(years.marks(block.text)))
+        for place, block in enumerate(blocks)
+        if block.kind != "heading"
+    }
+    forms = _Forms(list(found.values()), blocks, most)
+    made = [*blocks]
+    for place, own in found.items():
+        markers = _merged(blocks[place], forms.chosen(own), keys)
+        made[place] = blocks[place].model_copy(update={"markers": tuple(markers)})
     for place, block in enumerate(made):
         markers, at = [*block.markers], place + 1
         for (start, end), count in block.notes:
             # A note cites what its text cites.
-            cited = dict.fromkeys(k for note in made[at : at + count] for m in note.markers for k in m.keys)
-            if cited:
+            if cited := dict.fromkeys(k for note in made[at : at + count] for m in note.markers for k in m.keys):
                 markers.append(Marker(start=start, end=end, keys=tuple(cited), form="footnote"))
             at += count
         if block.notes:
@@ -376,55 +344,43 @@ def plain_number(label: str) -> int | None:
     return int(label) if re.fullmatch("[0-9]{1,9}", label) else None
 
 
-class NumberKeys:
+class NumberKeys(dict[int | None, str]):
     """Keys of references by number: by their labels, or by their place where they have none."""
 
     def __init__(self, references: Sequence[CitedWork]) -> None:
-        labels = {n: w.key for w in references if (n := plain_number(w.label)) is not None}
-        self._keys = labels or {n: w.key for n, w in enumerate(references, 1)}
+        labels: dict[int | None, str] = {n: w.key for w in references if (n := plain_number(w.label)) is not None}
+        super().__init__(labels or {n: w.key for n, w in enumerate(references, 1)})
 
-    def __contains__(self, number: int | None) -> bool:
-        return number in self._keys
-
-    def __getitem__(self, number: int) -> str:
-        """The key of a number; the number itself where the list has none."""
-        return self._keys.get(number, str(number))
-
-
-def _candidates(text: str, most: int, finder: AuthorYears) -> _Candidates:
-    finders = (_bracket_marks, _named_marks, _superscript_marks, _parenthesis_marks)
-    brackets, named, high, round_ = (list(find(text, most)) for find in finders)
-    return _Candidates(brackets, named, high, round_, list(finder.marks(text)))
+    def __missing__(self, number: int | None) -> str:
+        return str(number)
 
 
 class _Forms:
     """Forms that a text cites in."""
 
-    def __init__(self, found: Sequence[_Candidates | None], blocks: Sequence[Block], most: int) -> None:
-        some = [c for c in found if c]
+    def __init__(self, found: Sequence[_Candidates], blocks: Sequence[Block], most: int) -> None:
         marked = [(b.text, m) for b in blocks for m in b.markers if m.form != "footnote"]
-        years = sum(1 for c in some for y in c.years if y.found)
-        brackets = sum(len(c.brackets) for c in some)
-        high = [n for c in some for m in c.high for n in m.numbers]
-        fit = sum(1 for n in high if n <= most)
-        round_ = [m for c in some for m in c.round]
+        years = sum(y.found for c in found for y in c.years)
+        brackets = sum(len(c.numbers[0]) for c in found)
+        high = [n for c in found for m in c.numbers[2] for n in m.numbers]
+        round_ = [m for c in found for m in c.numbers[3]]
         cited = {n for m in round_ for n in m.numbers}
-        self._most = most
         most_of_list = max(2, most / 3)
-        self.high = (
+        self._most = most
+        self._high = (
             not marked
             and len(high) > max(3 * brackets, years)
-            and fit >= 0.8 * len(high)
+            and sum(n <= most for n in high) >= 0.8 * len(high)
             and (len(set(high)) >= most_of_list or not (brackets or years or len(cited) >= most_of_list))
         )
         # Citations that are marked up may be bare numbers within brackets.
         inside = any(text[max(0, m.start - 1) : m.end].startswith("[") for text, m in marked if m.form == "numeric")
-        self.brackets = not self.high and brackets > 0 and (inside if marked else years < 3 * brackets)
+        self._brackets = not self._high and brackets > 0 and (inside if marked else years < 3 * brackets)
         # Beside keys, a number is left over from another form; where it could be a place of the list it may be a value.
-        self.beyond = bool(marked) and not inside
-        self.years = not marked and not self.high and years > max(brackets, len(round_))
-        self.round = (
-            not (marked or self.high or self.years)
+        self._beyond = bool(marked) and not inside
+        self._years = not marked and not self._high and years > max(brackets, len(round_))
+        self._round = (
+            not (marked or self._high or self._years)
             and len(round_) > 3 * brackets
             and len(cited) >= max(3, most / 2)
             and any(len(m.numbers) > 1 for m in round_)
@@ -432,46 +388,36 @@ class _Forms:
 
     def chosen(self, own: _Candidates) -> Iterator[NumberMark | YearMark]:
         """Choose the candidates of a block that are citations."""
-        if self.brackets:
-            yield from own.brackets
-        elif self.beyond:
-            yield from (m for m in own.brackets if min(m.numbers) > self._most)
-        if self.brackets or self.high or self.round:
-            yield from own.named
-        if self.high:
-            yield from own.high
-        if self.round:
-            yield from own.round
-        for mark in own.years:
-            if mark.found or (self.years and mark.sure):
-                yield mark
+        brackets, named, high, round_ = own.numbers
+        if self._brackets:
+            yield from brackets
+        elif self._beyond:
+            yield from (m for m in brackets if min(m.numbers) > self._most)
+        if self._brackets or self._high or self._round:
+            yield from named
+        yield from high if self._high else round_ if self._round else ()
+        yield from (mark for mark in own.years if mark.found or (self._years and mark.sure))
 
 
 def _merged(block: Block, chosen: Iterator[NumberMark | YearMark], keys: NumberKeys) -> list[Marker]:
     """Citations that are marked up and those that were read beside them, in order."""
-    text = block.text
-    made = [*block.markers]
+    text, made = block.text, [*block.markers]
     marked = sorted((m.start, m.end) for m in made)
     barred = (sorted(block.barred), [m.span() for m in _ADDRESS.finditer(text)])
     for mark in chosen:
         span = (mark.start, mark.end)
         if any(_overlaps(spans, span) for spans in barred):
             continue
-        if _overlaps(marked, span):
-            made += _beside(text, mark, marked, keys)
-        elif isinstance(mark, YearMark):
-            made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
-        else:
+        overlaps = _overlaps(marked, span)
+        if overlaps and isinstance(mark, NumberMark):
+            # Bare numbers of a bracket, of which others are marked up.
+            for match in re.finditer(r"\d+", text[mark.start : mark.end]):
+                own = (mark.start + match.start(), mark.start + match.end())
+                if not _overlaps(marked, own):
+                    made.append(Marker(start=own[0], end=own[1], keys=(keys[int(match[0])],)))
+        elif not overlaps and isinstance(mark, NumberMark):
             made.append(Marker(start=mark.start, end=mark.end, keys=tuple(keys[n] for n in mark.numbers)))
+        elif not overlaps and isinstance(mark, YearMark):
+            made.append(Marker(start=mark.start, end=mark.end, keys=mark.keys, form="author_year"))
         insort(marked, span)
     return sorted(made, key=lambda m: m.start)
-
-
-def _beside(text: str, mark: NumberMark | YearMark, marked: Sequence[Span], keys: NumberKeys) -> Iterator[Marker]:
-    """Bare numbers of a bracket, of which others are marked up."""
-    if isinstance(mark, YearMark):
-        return
-    for match in re.finditer(r"\d+", text[mark.start : mark.end]):
-        span = (mark.start + match.start(), mark.start + match.end())
-        if not _overlaps(marked, span):
-            yield Marker(start=span[0], end=span[1], keys=(keys[int(match[0])],))

@@ -13,10 +13,7 @@ from kgcheck.errors import InputFormat, MissingExtra
 from kgcheck.inputs import MIB, parse_json
 
 EXTRA = "grounding"
-
-SECONDS = 15
-"""Most processor time, and three times as many by the clock. A paper takes less than one."""
-
+SECONDS = 15  # most processor time, and three times as many by the clock. A paper takes less than one.
 HEAP = 1024 * MIB
 LARGEST_OUTPUT = 64 * MIB
 

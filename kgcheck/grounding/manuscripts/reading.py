@@ -9,9 +9,10 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
+from kgcheck.choices import SectionKind
 from kgcheck.errors import AS_UTF8, InputFormat, InputMissing
 from kgcheck.grounding.manuscript import Block, BlockKind, Format, Manuscript, Marker, Table, Written, check_length
 from kgcheck.grounding.manuscripts.markers import NumberKeys, plain_number, with_markers
@@ -26,15 +27,11 @@ from kgcheck.literature.pdf import doi_of, pdf_text, reference_lines, sections_o
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _TAG = re.compile(r"<[^<>\n]{0,400}>")
-_AHEAD = 400_000
-"""Letters after the last place that are looked through."""
-
-_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90))
-"""Parts of a text that are looked for: markup may stand in the first of them."""
-
+_AHEAD = 400_000  # letters after the last place that are looked through
+_PROBES = ((0, 48), (0, 24), (24, 48), (60, 90))  # parts of a text that are looked for: markup may stand in the first
 _SHORT = 24
+# A heading is a word that stands in the text, too: it is looked for nearby, and nothing is looked for after it.
 _AHEAD_OF_SHORT = 3_000
-"""A heading is a word that stands in the text, too: it is looked for nearby, and nothing is looked for after it."""
 
 
 class SourceLines:
@@ -74,7 +71,7 @@ def _letters(text: str) -> str:
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text)).casefold()
 
 
-def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
+def _read_jats(path: Path, lines: SourceLines) -> Written:
     """Read the one article of a file."""
     found: Written | None = None
     for article in articles(path):
@@ -87,48 +84,38 @@ def read_jats_manuscript(path: Path, lines: SourceLines) -> Written:
 
 
 def _written_article(article: Any, lines: SourceLines) -> Written:
-    references = references_of(article)
-    keys = tuple(r.key for r in references)
-    numbers = NumberKeys(references)
-    title = text_of(article.find("front/article-meta/title-group/article-title"))
-    meta = article.find("front/article-meta")
-    blocks: list[Block] = []
-    for section in sections_of(article, keys, as_written=True):
-        blocks += _blocks(section, numbers, lines)
+    references, meta = references_of(article), article.find("front/article-meta")
+    keys, numbers = tuple(r.key for r in references), NumberKeys(references)
+    sections = sections_of(article, keys, as_written=True)
+    blocks = [block for section in sections for block in _blocks(section, numbers, lines)]
     tables: list[Table] = []
     for wrap in article.iter("table-wrap"):
         label = text_of(wrap.find("label")).rstrip(".")
-        rows = tuple(
-            tuple(text_of(cell) for cell in row if cell.tag in ("td", "th"))
-            for table in wrap.iter("table")
-            for row in table.iter("tr")
-        )
-        tables.append(Table(label=label, caption=text_of(wrap.find("caption")), rows=rows))
-        for foot in wrap.iter("table-wrap-foot"):
-            for note in foot.iter("p"):
-                text = RunningText(keys, as_written=True)
-                text.take(note)
-                if paragraph := text.paragraph(label):
-                    markers = _markers(paragraph.text, paragraph.markers, numbers)
-                    blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
-    ids = ids_of(meta) if meta is not None else ()
-    return Written(title, tuple(blocks), references, tuple(tables), ids)
+        rows = [row for table in wrap.iter("table") for row in table.iter("tr")]
+        cells = tuple(tuple(text_of(cell) for cell in row if cell.tag in ("td", "th")) for row in rows)
+        tables.append(Table(label=label, caption=text_of(wrap.find("caption")), rows=cells))
+        for note in (note for foot in wrap.iter("table-wrap-foot") for note in foot.iter("p")):
+            text = RunningText(keys, as_written=True)
+            text.take(note)
+            if paragraph := text.paragraph(label):
+                markers = _markers(paragraph.text, paragraph.markers, numbers)
+                blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
+    title = text_of(article.find("front/article-meta/title-group/article-title"))
+    return Written(title, tuple(blocks), references, tuple(tables), ids_of(meta) if meta is not None else ())
 
 
 def _blocks(section: Section, numbers: NumberKeys, lines: SourceLines) -> Iterator[Block]:
-    path = tuple(filter(None, section.path))
+    place = {"section": section.kind, "path": tuple(filter(None, section.path))}
     if section.heading:
-        line = lines.find(section.heading)
-        yield Block(kind="heading", section=section.kind, path=path, text=section.heading, line=line)
+        yield Block(kind="heading", text=section.heading, line=lines.find(section.heading), **place)
     for paragraph in section.paragraphs:
         yield Block(
             kind="legend" if paragraph.legend else "paragraph",
-            section=section.kind,
-            path=path,
             text=paragraph.text,
             label=paragraph.legend,
             line=lines.find(paragraph.text),
             markers=_markers(paragraph.text, paragraph.markers, numbers),
+            **place,
         )
 
 
@@ -145,10 +132,8 @@ def _markers(text: str, markers: Sequence[CitationMarker], numbers: NumberKeys) 
     return tuple(made)
 
 
-ENTRY = "kgcheckentry"
-"""Begins the paragraph of an entry, with its number."""
-
-
+_ENTRY = "kgcheckentry"  # begins the paragraph of an entry of LaTeX, with its number
+_ENTRY_MARK = re.compile(rf"^{_ENTRY}(\d+)x\s*")
 _ESCAPED = re.compile(r"\\([\[\]()<>_*#!~^`{}.+|\\-])")
 _DOI_LINK = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
 _PUBMED_LINK = re.compile(
@@ -164,8 +149,7 @@ class _Inlines:
     """Text that is taken in, cleaned, so that the places of citations stay right."""
 
     def __init__(self, works: Mapping[str, str], *, breaks: bool = False) -> None:
-        self._works = works
-        self._breaks = breaks
+        self._works, self._breaks = works, breaks
         self._text = ""
         self._raised: int | None = None
         self.markers: list[Marker] = []
@@ -191,18 +175,19 @@ class _Inlines:
         if self._text and not self._text[-1].isspace():
             self._text += " "
 
-    def take(self, elements: Sequence[Any]) -> None:
-        """The elements of a list."""
-        for element in elements:
-            self._take_one(element.get("t"), element.get("c"))
-
     def _break(self) -> None:
         if self._breaks:
             self._text = self._text.rstrip() + "\n"
         else:
             self._space()
 
+    def take(self, elements: Sequence[Any]) -> None:
+        """The elements of a list."""
+        for element in elements:
+            self._take_one(element.get("t"), element.get("c"))
+
     def _take_one(self, kind: str, content: Any) -> None:
+        start = len(self._text)
         match kind:
             case "Str":
                 self.add(content)
@@ -213,7 +198,6 @@ class _Inlines:
             case "Emph" | "Strong" | "Underline" | "SmallCaps" | "Subscript":
                 self.take(content)
             case "Superscript":
-                start = len(self._text)
                 self.take(content)
                 self._raise(start)
             case "Quoted":
@@ -224,58 +208,53 @@ class _Inlines:
             case "Cite":
                 self._cite(content)
             case "Code":
-                start = len(self._text)
                 self.add(content[1])
                 self.barred.append((start, len(self._text)))
             case "Math":
-                self._math(content)
+                self._formula(content[1], inline=content[0]["t"] == "InlineMath")
             case "Link":
                 self._link(content)
             case "Span":
                 self.take(content[1])
             case "Note":
-                self._note(content)
+                start = len(self.text)
+                self._text = self.text + set_high(str(len(self.notes) + 1))
+                self.notes.append(((start, len(self._text)), content))
             case "RawInline":
                 self._raw(content[1])
+
+    def _formula(self, source: str, *, inline: bool) -> None:
+        start = len(self._text)
+        self.add(_plain_math(source) if inline else " ")
+        # What is cited by a formula is a number that is set high and nothing else.
+        if inline and not re.fullmatch(r"\s*\{?\}?\^\{?[\d,\s-]++\}?\s*", source):
+            self.barred.append((start, len(self._text)))
 
     def _raise(self, start: int) -> None:
         self._text = self._text[:start] + set_high(self._text[start:])
 
     def _mark(self, start: int, keys: Sequence[str]) -> None:
-        end = len(self._text.rstrip())
         keys = tuple(dict.fromkeys(filter(None, keys)))
-        if end > start and keys:
-            self.markers.append(Marker(start=start, end=end, keys=keys, form="key"))
+        if len(self.text) > start and keys:
+            self.markers.append(Marker(start=start, end=len(self.text), keys=keys, form="key"))
 
     def _cite(self, content: Any) -> None:
         start = len(self._text)
         self.take([{"t": "Str", "c": e["c"][1]} if e.get("t") == "RawInline" else e for e in content[1]])
         keys = [clean(str(c["citationId"])) for c in content[0]]
-        if len(self._text.rstrip()) <= start:
+        if len(self.text) <= start:
             self.add("[" + "; ".join(keys) + "]")
         # Pandoc takes every @word for a citation: one that no list has is a name, as of a service or a person.
-        shown = self._text[start:].lstrip()
-        start = len(self._text) - len(shown)
-        self._mark(start, keys)
-
-    def _math(self, content: Any) -> None:
-        start = len(self._text)
-        if content[0]["t"] == "InlineMath":
-            self.add(_plain_math(content[1]))
-            # What is cited by a formula is a number that is set high and nothing else.
-            if not re.fullmatch(r"\s*\{?\}?\^\{?[\d,\s-]++\}?\s*", content[1]):
-                self.barred.append((start, len(self._text)))
-        else:
-            self._space()
+        self._mark(len(self._text) - len(self._text[start:].lstrip()), keys)
 
     def _link(self, content: Any) -> None:
         start = len(self._text)
-        target = str(content[2][0])
+        inlines, target = content[1], str(content[2][0])
         if "uri" in content[0][1]:
             # Within an address that stands by itself pandoc leaves the escapes of Markdown as they are.
             target = _ESCAPED.sub(r"\1", target)
-            content = [content[0], [{**e, "c": _ESCAPED.sub(r"\1", str(e["c"]))} for e in content[1]], content[2]]
-        self.take(content[1])
+            inlines = [{**e, "c": _ESCAPED.sub(r"\1", str(e["c"]))} for e in inlines]
+        self.take(inlines)
         shown = self._text[start:]
         if "%20" in target and _NUMBERS.fullmatch(shown):
             # [3](see there): pandoc takes words in brackets after a mark for an address.
@@ -292,23 +271,61 @@ class _Inlines:
         elif (anchor := _ANCHOR.match(target)) and (key := self._works.get(target[1:]) or self._works.get(anchor[1])):
             self._mark(start, [key])
 
-    def _note(self, content: Any) -> None:
-        start = len(self._text.rstrip())
-        self._text = self._text.rstrip() + set_high(str(len(self.notes) + 1))
-        self.notes.append(((start, len(self._text)), content))
-
     def _raw(self, raw: str) -> None:
+        tag = raw.strip().lower()
         if cite := _CITE.fullmatch(raw.strip()):
             start = len(self._text)
             self.add(raw)
             self._mark(start, [k.strip() for k in cite[1].split(",")])
-        elif raw.strip().lower() == "<sup>":
+        elif tag == "<sup>":
             self._raised = len(self._text)
-        elif raw.strip().lower() == "</sup>" and self._raised is not None:
+        elif tag == "</sup>" and self._raised is not None:
             self._raise(self._raised)
             self._raised = None
-        elif raw.strip().lower() in ("<br>", "<br/>", "<br />"):
+        elif tag in ("<br>", "<br/>", "<br />"):
             self._break()
+
+    def take_blocks(self, blocks: Iterable[Any]) -> None:
+        """The blocks of a list, with the addresses of links that are not shown."""
+        for block in blocks:
+            match block["t"]:
+                case "Para" | "Plain":
+                    self.take(block["c"])
+                    for target in (str(i["c"][2][0]) for i in block["c"] if i["t"] == "Link"):
+                        if "10." in target and target not in self.text:
+                            self.add(f" {target}")
+                case "LineBlock":
+                    for line in block["c"]:
+                        self.take([*line, {"t": "LineBreak"}])
+                case _:
+                    for inner in _inner_blocks(block):
+                        self.take_blocks(inner)
+            self.add(" ")
+
+
+def _flat_text(inlines: Sequence[Any]) -> str:
+    text = _Inlines({})
+    text.take(inlines)
+    return text.text
+
+
+def _text_of_blocks(blocks: Iterable[Any], *, breaks: bool = False) -> str:
+    text = _Inlines({}, breaks=breaks)
+    text.take_blocks(blocks)
+    return text.text
+
+
+def _inner_blocks(block: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """List the blocks within a quote, a part or a list, by its items."""
+    match block["t"]:
+        case "BlockQuote":
+            yield block["c"]
+        case "Div":
+            yield block["c"][1]
+        case "OrderedList":
+            yield from block["c"][1]
+        case "BulletList":
+            yield from block["c"]
 
 
 _SIGNS = {
@@ -339,9 +356,6 @@ def _plain_math(source: str) -> str:
     return re.sub(r"[{}$]", "", text).replace("~", " " if "sim" not in source else "~")
 
 
-_ENTRY_MARK = re.compile(rf"^{ENTRY}(\d+)x\s*")
-
-
 def _plain_value(value: Any) -> Any:
     """Read a value of the metadata as lists, mappings and texts."""
     if not isinstance(value, Mapping):
@@ -361,16 +375,10 @@ def _plain_value(value: Any) -> Any:
     return ""
 
 
-def _title_of(meta: Mapping[str, Any]) -> str:
-    title = _plain_value(meta.get("title"))
-    return title if isinstance(title, str) else ""
-
-
-def bibliographies(document: Mapping[str, Any]) -> tuple[str, ...]:
+def _files_of_references(document: Mapping[str, Any]) -> list[str]:
     """Files that the document names as its lists of references."""
     value = _plain_value((document.get("meta") or {}).get("bibliography"))
-    names = value if isinstance(value, list) else [value]
-    return tuple(str(n) for n in names if n)
+    return [str(n) for n in (value if isinstance(value, list) else [value]) if n]
 
 
 def _as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
@@ -391,148 +399,44 @@ def _as_heading(block: Mapping[str, Any]) -> tuple[int, Sequence[Any]] | None:
     return (2, block["c"]) if known or (text and REFERENCES_HEADING.match(text)) else None
 
 
-def _flat_text(inlines: Sequence[Any]) -> str:
-    text = _Inlines({})
-    text.take(inlines)
-    return text.text
-
-
-class _ReferenceSections:
-    """Entries of the list of references, as they are collected."""
-
-    def __init__(self, keys: Sequence[str]) -> None:
-        self._keys = keys
-        self._level: int | None = None
-        self._entries: list[Entry] = []
-        self._lines: list[str] = []
-
-    def read(self, blocks: Iterable[Any]) -> None:
-        """The entries of all sections that are such a list."""
-        for block in blocks:
-            if heading := _as_heading(block):
-                level, inlines = heading
-                if REFERENCES_HEADING.match(_flat_text(inlines)):
-                    self._level = level
-                elif self._level is not None and level <= self._level:
-                    self._level = None
-                continue
-            if block["t"] == "Div":
-                identifier, classes = block["c"][0][0], block["c"][0][1]
-                if identifier.startswith("ref-") and "csl-entry" in classes:
-                    self._entries.append(Entry(_text_of_blocks(block["c"][1]), key=identifier[4:]))
-                else:
-                    self.read(block["c"][1])
-            elif self._level is not None:
-                self._block(block)
-
-    def _block(self, block: Mapping[str, Any]) -> None:
-        match block["t"]:
-            case "OrderedList":
-                first = int(block["c"][0][0])
-                self._entries += [Entry(_text_of_blocks(item), str(n)) for n, item in enumerate(block["c"][1], first)]
-            case "BulletList":
-                self._entries += [labelled(_text_of_blocks(item)) for item in block["c"]]
-            case "DefinitionList":
-                self._entries += [
-                    Entry(_text_of_blocks(d[0]), _flat_text(term).strip("[]")) for term, d in block["c"] if d
-                ]
-            case "BlockQuote":
-                for inner in block["c"]:
-                    self._block(inner)
-            case "Para" | "Plain" | "LineBlock":
-                self._lines += [*_text_of_blocks([block], breaks=True).split("\n"), ""]
-
-    def works(self) -> tuple[CitedWork, ...]:
-        """The entries as works."""
-        keyed: list[Entry] = []
-        rest: list[str] = []
-        for line in self._lines:
-            if match := _ENTRY_MARK.match(line):
-                number = int(match[1])
-                keyed.append(Entry(line[match.end() :], key=self._keys[number] if number < len(self._keys) else ""))
-            elif keyed and line:
-                keyed[-1] = keyed[-1]._replace(text=f"{keyed[-1].text} {line}")
-            elif line or rest:
-                rest.append(line)
-        entries = [*self._entries, *keyed, *(split_entries(rest) if rest else ())]
-        return cited_works([e for e in entries if any(map(str.isalpha, e.text))])
-
-
-def _text_of_blocks(blocks: Iterable[Any], *, breaks: bool = False) -> str:
-    """The text of blocks, with the addresses of links that are not shown."""
-    text = _Inlines({}, breaks=breaks)
-    _take_blocks(text, blocks)
-    return text.text
-
-
-def _take_blocks(text: _Inlines, blocks: Iterable[Any]) -> None:
-    for block in blocks:
-        match block["t"]:
-            case "Para" | "Plain":
-                text.take(block["c"])
-                for inline in block["c"]:
-                    if (
-                        inline["t"] == "Link"
-                        and "10." in (target := str(inline["c"][2][0]))
-                        and target not in text.text
-                    ):
-                        text.add(f" {target}")
-            case "LineBlock":
-                for line in block["c"]:
-                    text.take(line)
-                    text.take([{"t": "LineBreak"}])
-            case _:
-                for inner in _inner_blocks(block):
-                    _take_blocks(text, inner)
-        text.add(" ")
-
-
-def _inner_blocks(block: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """List the blocks within a quote, a part or a list, by its items."""
-    match block["t"]:
-        case "BlockQuote":
-            yield block["c"]
-        case "Div":
-            yield block["c"][1]
-        case "OrderedList":
-            yield from block["c"][1]
-        case "BulletList":
-            yield from block["c"]
-
-
 _LINKED = ("doi:", "pmid:")
+# Classes of a part of a document in which legends stand.
 _LEGENDS = frozenset({"caption", "figure", "fig", "figcaption", "table-wrap"})
-"""Classes of a part of a document in which legends stand."""
-
 _TO = re.compile(r" ?[-\u2010-\u2015]{1,3} ?")
 _LONGEST_RANGE = 50
 
 
-def read_pandoc_document(
-    document: Mapping[str, Any],
-    lines: SourceLines,
-    works: Sequence[CitedWork] = (),
-    keys: Sequence[str] = (),
+def _read_pandoc(
+    document: Mapping[str, Any], lines: SourceLines, works: Sequence[CitedWork] = (), keys: Sequence[str] = ()
 ) -> Written:
-    """Read the parts of a document."""
-    meta, blocks = document.get("meta") or {}, document.get("blocks") or []
-    listing = _ReferenceSections(keys)
-    listing.read(blocks)
-    own = listing.works()
+    """Read the parts of a document of pandoc; ``keys`` are those of the entries that LaTeX numbers."""
+    meta = document.get("meta") or {}
+    parts = _Parts()
+    parts.read_abstract(meta.get("abstract"))
+    parts.read(document.get("blocks") or [])
     stated = _plain_value(meta.get("references"))
     items = [item for item in stated if isinstance(item, Mapping)] if isinstance(stated, list) else []
-    given = [w for w in works_of_csl(items) if w.key]
-    references = _joined(own, (*given, *works))
-    reader = _BlockReader(lines, references)
-    title = _title_of(meta)
-    if abstract := meta.get("abstract"):
-        reader.abstract(abstract)
-    reader.read(blocks)
+    references = _joined(parts.works(keys), (*(w for w in works_of_csl(items) if w.key), *works))
+    maker = _BlockMaker(lines, references)
+    blocks = [block for part in parts.running for block in maker.blocks(part)]
     if not references:
-        references = (*reader.noted, *_linked(reader.blocks))
-    keys_of_list = {r.key for r in references}
-    found = tuple(_without_links(block, keys_of_list) for block in reader.blocks)
-    return Written(title or _only_title(found), found, references, tuple(reader.tables))
+        # Works that are only linked to: of a text without a list they are its references.
+        names = dict.fromkeys(k for b in blocks for m in b.markers for k in m.keys if k.startswith(_LINKED))
+        linked = (CitedWork(key=k, text=k, **{k.partition(":")[0]: k.partition(":")[2]}) for k in names)
+        references = (*maker.noted, *linked)
+    known = {r.key for r in references}
+    for place, block in enumerate(blocks):
+        # A link to what the list does not have is a link, as to data, and no citation.
+        kept = tuple(m for m in block.markers if not (m.keys[0].startswith(_LINKED) and m.keys[0] not in known))
+        if len(kept) < len(block.markers):
+            blocks[place] = block.model_copy(update={"markers": kept})
+    title = _plain_value(meta.get("title"))
+    title = title if isinstance(title, str) else ""
+    headings = [b for b in blocks if b.kind == "heading"]
+    if not title and headings and blocks[0] is headings[0] and kind_of(headings[0].text) == "other":
+        # The first heading, where it stands before everything and above all others.
+        title = headings[0].text if sum(len(h.path) == 1 for h in headings) == 1 else ""
+    return Written(title, tuple(blocks), references, tuple(parts.tables))
 
 
 def _joined(own: Sequence[CitedWork], filed: Sequence[CitedWork]) -> tuple[CitedWork, ...]:
@@ -540,54 +444,35 @@ def _joined(own: Sequence[CitedWork], filed: Sequence[CitedWork]) -> tuple[Cited
     known = {w.key: w for w in filed}
     if own and any(w.key in known for w in own):
         return (*(known.get(w.key, w) for w in own), *(w for w in filed if w.key not in {o.key for o in own}))
-    if own and filed:
-        return (*own, *filed)
-    return tuple(own or known.values())
+    return (*own, *filed) if own else tuple(known.values())
 
 
-def _linked(blocks: Iterable[Block]) -> tuple[CitedWork, ...]:
-    """Works that are only linked to: of a text without a list they are its references."""
-    names = dict.fromkeys(k for b in blocks for m in b.markers for k in m.keys if k.startswith(_LINKED))
-    return tuple(
-        CitedWork(key=k, doi=k[4:] if k.startswith("doi:") else "", pmid=k[5:] if k.startswith("pmid:") else "", text=k)
-        for k in names
-    )
+class _Part(NamedTuple):
+    """A heading, a paragraph or a legend, before the references are known that it may cite."""
+
+    kind: BlockKind
+    section: SectionKind
+    path: tuple[str, ...]
+    inlines: Sequence[Any]
+    label: str
 
 
-def _without_links(block: Block, known: set[str]) -> Block:
-    """A link to what the list does not have is a link, as to data, and no citation."""
-    kept = tuple(m for m in block.markers if not (m.keys[0].startswith(_LINKED) and m.keys[0] not in known))
-    return block if len(kept) == len(block.markers) else block.model_copy(update={"markers": kept})
+class _Parts:
+    """The parts of a document and the entries of its lists of references, as they are collected in order."""
 
-
-def _only_title(blocks: Sequence[Block]) -> str:
-    """The first heading, where it stands before everything and above all others."""
-    headings = [b for b in blocks if b.kind == "heading"]
-    if not headings or blocks[0] is not headings[0] or kind_of(headings[0].text) != "other":
-        return ""
-    return headings[0].text if sum(1 for h in headings if len(h.path) == 1) == 1 else ""
-
-
-class _BlockReader:
-    """Blocks and tables, as they are collected in order."""
-
-    def __init__(self, lines: SourceLines, references: Sequence[CitedWork]) -> None:
-        self._lines = lines
-        self._works = {w.key: w.key for w in references}
-        self._works |= {f"ref-{w.key}": w.key for w in references}
-        self._works |= {f"doi:{w.doi}": w.key for w in references if w.doi}
-        self._works |= {f"pmid:{w.pmid}": w.key for w in references if w.pmid}
-        self._places = {w.key: place for place, w in enumerate(references)}
-        self._keys = tuple(self._places)
+    def __init__(self) -> None:
         self._headings = HeadingPath()
-        self._listing: int | None = None
-        self._running: BlockKind = "paragraph"
-        self.blocks: list[Block] = []
+        self._listing: int | None = None  # the level of the list of references in which it is
+        self._kind: BlockKind = "paragraph"
+        self._entries: list[Entry] = []
+        self._lines: list[str] = []
+        self.running: list[_Part] = []
         self.tables: list[Table] = []
-        self.noted: list[CitedWork] = []
 
-    def abstract(self, value: Mapping[str, Any]) -> None:
+    def read_abstract(self, value: Mapping[str, Any] | None) -> None:
         """The abstract of the metadata."""
+        if not value:
+            return
         content = value.get("c") or []
         self._headings.begin(1, "Abstract")
         if value.get("t") == "MetaInlines":
@@ -603,13 +488,18 @@ class _BlockReader:
             if heading := _as_heading(block):
                 self._heading(*heading)
             elif block["t"] == "Div":
-                classes = block["c"][0][1]
-                if "csl-entry" not in classes:
-                    around, self._running = self._running, "legend" if _LEGENDS & set(classes) else self._running
-                    self.read(block["c"][1])
-                    self._running = around
+                identifier, classes = block["c"][0][0], block["c"][0][1]
+                if "csl-entry" in classes:
+                    if identifier.startswith("ref-"):
+                        self._entries.append(Entry(_text_of_blocks(block["c"][1]), key=identifier[4:]))
+                    continue
+                around, self._kind = self._kind, "legend" if _LEGENDS & set(classes) else self._kind
+                self.read(block["c"][1])
+                self._kind = around
             elif self._listing is None:
                 self._block(block)
+            else:
+                self._entry(block)
 
     def _heading(self, level: int, inlines: Sequence[Any]) -> None:
         text = _flat_text(inlines)
@@ -623,10 +513,10 @@ class _BlockReader:
     def _block(self, block: Mapping[str, Any]) -> None:
         match block["t"]:
             case "Para" | "Plain":
-                self._add(self._running, block["c"])
+                self._add(self._kind, block["c"])
             case "LineBlock":
                 for line in block["c"]:
-                    self._add(self._running, line)
+                    self._add(self._kind, line)
             case "DefinitionList":
                 for term, definitions in block["c"]:
                     self._add("paragraph", term)
@@ -635,57 +525,109 @@ class _BlockReader:
             case "Figure":
                 self._legend(block["c"][1], "")
             case "Table":
-                self._table(block["c"])
+                _, caption, _, head, bodies, foot = block["c"]
+                rows = [*head[1], *(r for body in bodies for part in (body[2], body[3]) for r in part), *foot[1]]
+                cells = tuple(tuple(_text_of_blocks(cell[4]) for cell in row[1]) for row in rows)
+                words = _text_of_blocks(caption[1] or ())
+                label = legend_label(words) or f"Table {len(self.tables) + 1}"
+                self.tables.append(Table(label=label, caption=words, rows=cells))
+                self._legend(caption, label)
             case _:
                 for blocks in _inner_blocks(block):
                     self.read(blocks)
 
     def _legend(self, caption: Any, label: str) -> None:
         long = caption[1] if isinstance(caption, list) else caption.get("c", [None, []])[1]
-        inlines: list[Any] = []
-        for block in long or ():
-            if block["t"] in ("Para", "Plain"):
-                inlines += [*block["c"], {"t": "Space"}]
-        if inlines:
+        paragraphs = [block["c"] for block in long or () if block["t"] in ("Para", "Plain")]
+        if inlines := [inline for paragraph in paragraphs for inline in (*paragraph, {"t": "Space"})]:
             self._add("legend", inlines, label)
 
-    def _table(self, content: Any) -> None:
-        caption, head, bodies, foot = content[1], content[3], content[4], content[5]
-        rows = [*head[1], *(r for body in bodies for part in (body[2], body[3]) for r in part), *foot[1]]
-        cells = tuple(tuple(_text_of_blocks(cell[4]) for cell in row[1]) for row in rows)
-        words = _text_of_blocks(caption[1] or ())
-        label = legend_label(words) or f"Table {len(self.tables) + 1}"
-        self.tables.append(Table(label=label, caption=words, rows=cells))
-        self._legend(caption, label)
-
     def _add(self, kind: BlockKind, inlines: Sequence[Any], label: str = "") -> None:
+        self.running.append(_Part(kind, self._headings.kind, self._headings.path, inlines, label))
+
+    def _entry(self, block: Mapping[str, Any]) -> None:
+        """An entry of the list of references, or a list of them."""
+        match block["t"]:
+            case "OrderedList":
+                first = int(block["c"][0][0])
+                self._entries += [Entry(_text_of_blocks(item), str(n)) for n, item in enumerate(block["c"][1], first)]
+            case "BulletList":
+                self._entries += [labelled(_text_of_blocks(item)) for item in block["c"]]
+            case "DefinitionList":
+                defined = [(_flat_text(term).strip("[]"), meant[0]) for term, meant in block["c"] if meant]
+                self._entries += [Entry(_text_of_blocks(blocks), label) for label, blocks in defined]
+            case "BlockQuote":
+                for inner in block["c"]:
+                    self._entry(inner)
+            case "Para" | "Plain" | "LineBlock":
+                self._lines += [*_text_of_blocks([block], breaks=True).split("\n"), ""]
+
+    def works(self, keys: Sequence[str]) -> tuple[CitedWork, ...]:
+        """The entries as works."""
+        keyed: list[Entry] = []
+        rest: list[str] = []
+        for line in self._lines:
+            if match := _ENTRY_MARK.match(line):
+                number = int(match[1])
+                keyed.append(Entry(line[match.end() :], key=keys[number] if number < len(keys) else ""))
+            elif keyed and line:
+                keyed[-1] = keyed[-1]._replace(text=f"{keyed[-1].text} {line}")
+            elif line or rest:
+                rest.append(line)
+        entries = [*self._entries, *keyed, *(split_entries(rest) if rest else ())]
+        return cited_works([e for e in entries if any(map(str.isalpha, e.text))])
+
+
+class _BlockMaker:
+    """Maker of blocks, with their citations of some references."""
+
+    def __init__(self, lines: SourceLines, references: Sequence[CitedWork]) -> None:
+        self._lines = lines
+        self._works = {w.key: w.key for w in references}
+        self._works |= {f"ref-{w.key}": w.key for w in references}
+        self._works |= {f"doi:{w.doi}": w.key for w in references if w.doi}
+        self._works |= {f"pmid:{w.pmid}": w.key for w in references if w.pmid}
+        self._places = {w.key: place for place, w in enumerate(references)}
+        self._keys = tuple(self._places)
+        self.noted: list[CitedWork] = []
+
+    def blocks(self, part: _Part) -> list[Block]:
+        """The block of a part and those of its notes; none where the part has neither letters nor numbers."""
+        text = self._taken(part.inlines)
+        if found := legend_label(text.text):
+            part = part._replace(kind="legend" if part.kind == "paragraph" else part.kind, label=found)
+        notes: list[tuple[Span, list[Block]]] = []
+        linked: list[Marker] = []
+        for span, content in text.notes:
+            inner = [self._taken(block["c"]) for block in content if block["t"] in ("Para", "Plain")]
+            made = [b for note in inner if (b := self._block(part._replace(kind="footnote"), note, aside=True))]
+            notes.append((span, made))
+            if not self._keys and (work := self._work(made)):
+                linked.append(Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote"))
+        block = self._block(part, text, linked)
+        if block is None:
+            return []
+        counts = tuple((span, len(made)) for span, made in notes)
+        return [block.model_copy(update={"notes": counts}), *(b for _, made in notes for b in made)]
+
+    def _taken(self, inlines: Sequence[Any]) -> _Inlines:
         text = _Inlines(self._works)
         text.take(inlines)
-        if found := legend_label(text.text):
-            kind, label = ("legend" if kind == "paragraph" else kind), found
-        notes = [(span, self._note(note, label)) for span, note in text.notes]
-        linked = [] if self._keys else [(span, work) for span, made in notes if (work := self._work(made))]
-        markers = [Marker(start=span[0], end=span[1], keys=(work.key,), form="footnote") for span, work in linked]
-        if block := self._made(kind, text, label, markers):
-            counts = tuple((span, len(made)) for span, made in notes)
-            self.blocks += [block.model_copy(update={"notes": counts}), *(b for _, made in notes for b in made)]
+        return text
 
-    def _made(
-        self, kind: BlockKind, text: _Inlines, label: str, more: Sequence[Marker] = (), *, aside: bool = False
-    ) -> Block | None:
-        """A block of a text; None where the text has neither letters nor numbers."""
+    def _block(self, part: _Part, text: _Inlines, more: Sequence[Marker] = (), *, aside: bool = False) -> Block | None:
         shown = text.text
         if not any(c.isalnum() for c in shown):
             return None
         markers = [*self._with_ranges(shown, [m for m in text.markers if m.end <= len(shown)]), *more]
         return Block(
-            kind=kind,
-            section=self._headings.kind,
-            path=self._headings.path,
+            kind=part.kind,
+            section=part.section,
+            path=part.path,
             text=shown,
-            label=label,
+            label=part.label,
             line=self._lines.find(shown, aside=aside),
-            markers=tuple(sorted(markers, key=lambda m: m.start)) if kind != "heading" else (),
+            markers=tuple(sorted(markers, key=lambda m: m.start)) if part.kind != "heading" else (),
             barred=(*text.barred, *(span for span, _ in text.notes)),
         )
 
@@ -711,27 +653,16 @@ class _BlockReader:
             found.append(marker)
         return found
 
-    def _note(self, blocks: Iterable[Any], label: str) -> list[Block]:
-        """The paragraphs of a note."""
-        made: list[Block] = []
-        for block in blocks:
-            if block["t"] not in ("Para", "Plain"):
-                continue
-            text = _Inlines(self._works)
-            text.take(block["c"])
-            if note := self._made("footnote", text, label, aside=True):
-                made.append(note)
-        return made
-
 
 LARGEST_TEXT = 16 * MIB
 LARGEST_PACKED = 64 * MIB
-
+LARGEST_XML = 64 * MIB  # bytes of all XML parts of a Word file, unpacked
+MOST_PARTS = 10_000
+# Of a text that stands in no file: each key of a citation may get a remark, and 20 characters can cite 100 works.
 MOST_CITATIONS = 2_000
-"""Keys of citations of a text that stands in no file: each may get a remark, and 20 characters can cite 100 works."""
-
-MOST_NUMBERS = 300
-"""Numbers in the sentences of such a text: each is compared with what others have in its place."""
+MOST_NUMBERS = 300  # and each number is compared with what others have in its place
+DEEPEST_INPUT = 8
+_HARM = "it may be made to do harm"
 
 _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".rmd": "markdown", ".qmd": "markdown", ".tex": "latex",
@@ -749,14 +680,7 @@ _LISTS = {
 _LATEX = "latex-smart"
 _MARKDOWN = "markdown-smart+autolink_bare_uris"
 
-LARGEST_XML = 64 * MIB
-"""Bytes of all its XML parts, unpacked."""
-
-MOST_PARTS = 10_000
 _DOCX_TEXT = "word/document.xml"
-
-DEEPEST_INPUT = 8
-
 _INPUT = re.compile(r"(?<!\\)\\(?:input|include|subfile)\s*+\{\s*+([^{}\n]{1,200}+)\s*+\}")
 _COMMENT = re.compile(r"(?m)(?<!\\)%[^\n]*")
 _LIST_BEGINS = re.compile(r"\\begin\s*\{thebibliography\}(?:\s*\{[^{}\n]{0,100}\})?")
@@ -779,22 +703,22 @@ def read_given(text: str, form: Literal["markdown", "text"]) -> Manuscript:
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise InputFormat(
-            f"{given} holds half of a character: {error.reason} at character {error.start}", "write the whole character"
-        ) from error
+        why = f"{given} holds half of a character: {error.reason} at character {error.start}"
+        raise InputFormat(why, "write the whole character") from error
     text = _decoded(given, data)
     if form == "text":
         written = read_text_manuscript(text)
     else:
         document = pandoc_json(text.encode(), _MARKDOWN, given)
-        if bibliographies(document):
+        if _files_of_references(document):
             raise InputFormat(f"{given} names a file with its references", "put the list of references into the text")
-        written = read_pandoc_document(document, SourceLines(text))
+        written = _read_pandoc(document, SourceLines(text))
     manuscript = _manuscript(str(given), form, data, written)
-    if sum(len(m.keys) for b in manuscript.blocks for m in b.markers) > MOST_CITATIONS:
-        raise InputFormat(f"{given} has more than {MOST_CITATIONS:,} citations", "give less of it at a time")
-    if sum(len(re.findall(r"\d+", s.text)) for s in manuscript.sentences) > MOST_NUMBERS:
-        raise InputFormat(f"{given} has more than {MOST_NUMBERS} numbers", "give less of it at a time")
+    citations = sum(len(m.keys) for b in manuscript.blocks for m in b.markers)
+    numbers = sum(len(re.findall(r"\d+", s.text)) for s in manuscript.sentences)
+    for count, most, what in ((citations, MOST_CITATIONS, "citations"), (numbers, MOST_NUMBERS, "numbers")):
+        if count > most:
+            raise InputFormat(f"{given} has more than {most:,} {what}", "give less of it at a time")
     return manuscript
 
 
@@ -811,18 +735,18 @@ def _written(path: Path, data: bytes, format_: Format) -> Written:
         return _read_pdf(path)
     if format_ == "docx":
         _check_docx(path, data)
-        return read_pandoc_document(pandoc_json(data, "docx+citations", path), SourceLines(""))
+        return _read_pandoc(pandoc_json(data, "docx+citations", path), SourceLines(""))
     if len(data) > LARGEST_TEXT:
         raise InputFormat(f"{path} is larger than {LARGEST_TEXT // MIB} MiB", "give a manuscript, not a collection")
     text = _decoded(path, data)
     if format_ == "text":
         return read_text_manuscript(text)
     if format_ == "jats":
-        return read_jats_manuscript(path, SourceLines(text, markup=True))
+        return _read_jats(path, SourceLines(text, markup=True))
     whole, keys = _one_text(path, text) if format_ == "latex" else (text, ())
     document = pandoc_json(whole.encode(), _MARKDOWN if format_ == "markdown" else _LATEX, path)
-    works = [w for name in bibliographies(document) for w in _bibliography(path, name, bool(keys))]
-    written = read_pandoc_document(document, SourceLines(text), works, keys)
+    works = [w for name in _files_of_references(document) for w in _bibliography(path, name, listed=bool(keys))]
+    written = _read_pandoc(document, SourceLines(text), works, keys)
     if written.references or not any(m.form == "key" for b in written.blocks for m in b.markers):
         return written
     # The list of references beside a manuscript that names none: of its name, or the only one.
@@ -830,10 +754,10 @@ def _written(path: Path, data: bytes, format_: Format) -> Written:
     beside = [own] if own.is_file() else sorted(path.parent.glob("*.bib"))
     if len(beside) != 1:
         return written
-    return read_pandoc_document(document, SourceLines(text), _bibliography(path, beside[0].name, False))
+    return _read_pandoc(document, SourceLines(text), _bibliography(path, beside[0].name))
 
 
-def _bibliography(path: Path, name: str, listed: bool) -> list[CitedWork]:
+def _bibliography(path: Path, name: str, *, listed: bool = False) -> list[CitedWork]:
     """Read a file of references that the manuscript names; it may be missing where the list is in the text."""
     file = path.parent / name
     if file.suffix not in _LISTS:
@@ -874,9 +798,7 @@ def _decoded(path: Path, data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise InputFormat(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}", AS_UTF8) from error
     if "\0" in text:
-        raise InputFormat(
-            f"{path} is binary, not text", "name a manuscript as Markdown, LaTeX, docx, JATS, PDF or plain text"
-        )
+        raise InputFormat(f"{path} is binary, not text", f"name a manuscript, as one of {', '.join(_SUFFIXES)}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -886,7 +808,7 @@ def _check_docx(path: Path, data: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             parts = file.infolist()
             if len(parts) > MOST_PARTS:
-                raise InputFormat(f"{path} has more than {MOST_PARTS:,} parts", "it may be made to do harm")
+                raise InputFormat(f"{path} has more than {MOST_PARTS:,} parts", _HARM)
             if not any(p.filename == _DOCX_TEXT for p in parts):
                 raise InputFormat(f"{path} is no Word file: it has no {_DOCX_TEXT}", "save it as .docx")
             left = LARGEST_XML
@@ -896,10 +818,7 @@ def _check_docx(path: Path, data: bytes) -> None:
                     while left >= 0 and (size := len(stream.read(MIB))):
                         left -= size if part.filename.endswith((".xml", ".rels")) else 0
                 if left < 0:
-                    raise InputFormat(
-                        f"{path} becomes more than {LARGEST_XML // MIB} MiB of XML when it is unpacked",
-                        "it may be made to do harm",
-                    )
+                    raise InputFormat(f"{path} becomes more than {LARGEST_XML // MIB} MiB of XML, unpacked", _HARM)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
         raise InputFormat(f"{path} is no Word file: {error}", "it may be cut off, or asks for a password") from error
 
@@ -911,14 +830,9 @@ def _one_text(path: Path, source: str) -> tuple[str, tuple[str, ...]]:
     """
     text = _COMMENT.sub("%", source)
     for _ in range(DEEPEST_INPUT):
-        if not _INPUT.search(text):
-            break
         text = _with_files(path, text)
-    else:
-        if _INPUT.search(text):
-            raise InputFormat(
-                f"{path} puts files into each other deeper than {DEEPEST_INPUT}", "put them into one file"
-            )
+    if _INPUT.search(text):
+        raise InputFormat(f"{path} puts files into each other deeper than {DEEPEST_INPUT}", "put them into one file")
     made = path.with_suffix(".bbl")
     if not _LIST_BEGINS.search(text) and _FILE.search(text) and made.is_file():
         refuse_outside(path.parent, made)
@@ -927,7 +841,7 @@ def _one_text(path: Path, source: str) -> tuple[str, tuple[str, ...]]:
 
     def entry(match: re.Match[str]) -> str:
         keys.append(" ".join(match[1].split()))
-        return f"\n\n{ENTRY}{len(keys) - 1}x "
+        return f"\n\n{_ENTRY}{len(keys) - 1}x "
 
     text = _LIST_BEGINS.sub(lambda _: "\n\n\\section*{References}\n\n", text)
     text = _ITEM.sub(entry, _LIST_ENDS.sub("\n\n", text).replace("\\newblock", " "))
@@ -946,15 +860,13 @@ def _with_files(path: Path, text: str) -> str:
         if not file.is_file():
             if match.start() < begin:
                 return ""  # a file of the TeX system, such as a table of characters
-            raise InputMissing(
-                f"there is no file {file}, which {path.name} puts in", "put the file there, or take the line out"
-            )
+            why = f"there is no file {file}, which {path.name} puts in"
+            raise InputMissing(why, "put the file there, or take the line out")
         inner = _COMMENT.sub("%", _text_of_file(file))
         left -= len(inner)
         if left < 0:
-            raise InputFormat(
-                f"{path} with what it puts in is larger than {LARGEST_TEXT // MIB} MiB", "give it in parts"
-            )
+            why = f"{path} with what it puts in is larger than {LARGEST_TEXT // MIB} MiB"
+            raise InputFormat(why, "give it in parts")
         return inner
 
     return _INPUT.sub(content, text)
