@@ -619,7 +619,6 @@ def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
 def _open_store(
     store: "str | Path | GraphStore | Graph | None", profile: str, *, with_retired: bool
 ) -> "GraphStore | None":
-    """The store that was handed over open, also as the py2neo.Graph of a caller; None where it is only named."""
     if store is None or isinstance(store, str | Path):
         return None
     if "py2neo" not in {base.__module__.partition(".")[0] for base in type(store).__mro__}:

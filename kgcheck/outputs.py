@@ -114,7 +114,6 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _remove(folder: Path, name: str) -> None:
-    """Remove everything that was made under a name, and its lock last."""
     for path in [folder / f"{name}{ending}" for ending in (*_MADE, _LOCK)]:
         with suppress(OSError):
             if path.is_dir() and not path.is_symlink():

@@ -117,7 +117,6 @@ def parse_pins(text: str, name: str = PINS_FILE) -> tuple[Pin, ...]:
 
 
 def _rows(text: str, name: str) -> Iterator[tuple[int, Sequence[str]]]:
-    """Rows with their lines, without blank ones and comments."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), "excel-tab", strict=True)
     try:
         for fields in reader:

@@ -95,7 +95,6 @@ def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
 
 
 def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
-    """Choose findings from each type of check in turn."""
     by_type: defaultdict[CheckType, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_type[finding.task.type].append(finding)
@@ -103,7 +102,6 @@ def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
 
 
 def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:
-    """Design a protocol by rules, without papers, and check it."""
     from kgcheck.protocols.protocol import FILE, read_objective
     from kgcheck.protocols.rendering import checks_table
 
@@ -118,7 +116,6 @@ def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Ca
 
 
 def _clear(out: Path) -> None:
-    """Remove what an earlier demo left, and nothing else."""
     import shutil
 
     if (out / "literature" / "documents.sqlite").is_file():

@@ -139,7 +139,6 @@ def _version(name: str) -> str:
 
 
 def _disk(context: Context) -> Facility:
-    """Room, and the right to write, where runs are kept."""
     home = context.settings.home.absolute()
     folder = next(parent for parent in (home, *home.parents) if parent.is_dir())
     free = shutil.disk_usage(folder).free / 1e9
@@ -152,7 +151,6 @@ def _disk(context: Context) -> Facility:
 
 
 def _settings(context: Context) -> Iterator[Facility]:
-    """The settings that the environment has; of a secret, that it is there."""
     settings = context.settings
     fields = {f"KGCHECK_{name.upper()}": name for name in type(settings).model_fields}
     shown = []
@@ -196,7 +194,6 @@ def _parts(context: Context) -> Iterator[Facility]:
 
 
 def _is_missing(path: Path) -> bool:
-    """Tell whether nothing is at a path; where nobody may look, something may be."""
     try:
         return not path.exists()
     except OSError:
@@ -240,7 +237,6 @@ def _language_model(context: Context) -> Facility:
 
 
 def _extras() -> Iterator[Facility]:
-    """The weights, and the sandboxes of programs of protocols and of the statements of a model."""
     missing = lacking()
     found, command = ("", missing.hint) if missing else (PACKAGED, "")
     yield _optional("weights", not missing, found, "searching papers by meaning", command)
@@ -289,7 +285,6 @@ def doctor(workspace: "Workspace", format_: str) -> int:
 
 
 def _in_words(one: "Facility") -> str:
-    """Describe a facility; a missing one by what needs it and the command that brings it."""
     if one.state == "ok":
         return one.found
     return "; ".join(filter(None, (one.found, one.needed_for and f"for {one.needed_for}", one.command)))

@@ -155,7 +155,6 @@ def _run(arguments: list[str]) -> int:
 
 
 def _failed(error: Exception, arguments: Sequence[str] = ()) -> int:
-    """Say what went wrong, and give the exit code."""
     match error:
         case KgcheckError():
             _show_notes(error)
@@ -191,7 +190,6 @@ _RENAME = "neither databases nor reports can hold it: rename the file or the fol
 
 
 def _refuse_odd_names(arguments: list[str]) -> None:
-    """Refuse what is not UTF-8 before any library meets it."""
     with suppress(OSError):
         # Libraries make every path whole.
         arguments = [*arguments, os.getcwd()]
@@ -242,7 +240,6 @@ def _interrupted(number: int, arguments: Sequence[str]) -> int:
 
 
 def _show_notes(error: BaseException) -> None:
-    """Show what was to be noted of the work that the error ended."""
     with suppress(OSError):
         for text in getattr(error, "__notes__", ()):
             note(text)

@@ -65,7 +65,6 @@ class Configured(click.Option):
         return extra
 
     def _configured(self) -> tuple[str, str] | None:
-        """Return the value in kgcheck.toml, and its place there."""
         return None if self._setting and os.environ.get(self._setting) else configured(self._field)
 
 
@@ -195,7 +194,6 @@ def fail_on_option(
 
 
 def _store_if_named(context: click.Context, option: click.Parameter, value: str) -> str | None:
-    """None where neither the command line nor the environment names a store."""
     return None if context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT else value
 
 
@@ -422,7 +420,6 @@ def _type_of(form: Mapping[str, Any], field: "FieldInfo") -> click.ParamType[Any
 
 
 def _with(options: Iterable[Decorator], function: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with options, in their order."""
     for option in reversed([*options]):
         function = option(function)
     return function

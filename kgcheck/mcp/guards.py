@@ -16,11 +16,10 @@ from kgcheck.errors import LedgerError, UsageError
 from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionEntry, ActionTable
 from kgcheck.ledger.ledger import Ledger
-from kgcheck.service.access import BodyTooLarge, Principal, Refused, TooManyRequests, action_of
+from kgcheck.service.access import BodyTooLarge, Principal, Refused, StartToken, TooManyRequests, action_of
 from kgcheck.service.bodies import json_of
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.middleware import HttpMiddleware
-from kgcheck.service.sessions import StartToken
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

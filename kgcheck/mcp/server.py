@@ -40,6 +40,7 @@ from kgcheck.service.access import (
     LOOPBACK,
     NotSignedIn,
     Refused,
+    StartToken,
     check_host,
     check_site,
     comes_by_proxy,
@@ -47,7 +48,6 @@ from kgcheck.service.access import (
 )
 from kgcheck.service.limits import ListeningConfig, ServiceLimits
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
-from kgcheck.service.sessions import StartToken
 from kgcheck.service.telemetry import RequestLog, start_logging
 from kgcheck.visible import as_json, visible
 from kgcheck.workspace.workspace import Workspace
@@ -150,7 +150,6 @@ class ToolServer(MCPServer[Any]):
 
 
 def _address_of(context: Context[Any, Any] | None) -> str:
-    """From where a call comes; empty over stdio."""
     request = context.request_context.request if context else None
     client = getattr(request, "client", None)
     return client.host if client else ""
@@ -173,7 +172,6 @@ def make_server(
 
 
 def _documented(function: Callable[..., Any]) -> dict[str, Any]:
-    """Title and description as a model reads them: the first line of the docstring, and the rest of it."""
     title, _, description = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
     return {"title": title.removesuffix("."), "description": " ".join(description.split())}
 

@@ -5,20 +5,23 @@ owner points at this machine lets that page read the answers, too, which Host sh
 """
 
 import hmac
+import secrets
 from collections.abc import Collection, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Annotated, ClassVar, NamedTuple
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from starlette.datastructures import Headers
 
 from kgcheck import clock
 from kgcheck.errors import UsageError
-from kgcheck.ledger.accounts import Role
+from kgcheck.ledger.accounts import LONGEST, Role, whoami
 from kgcheck.ledger.actions import ActionEntry
 from kgcheck.model import Value
+from kgcheck.settings import Settings
 from kgcheck.visible import visible
 
 
@@ -51,14 +54,11 @@ class NotSignedIn(Refused):
 
     status = HTTPStatus.UNAUTHORIZED
     headers = {"www-authenticate": 'Bearer realm="kgcheck"'}
-    is_wrong = False
-    """Something was sent that does not count, and not nothing."""
 
-    @classmethod
-    def wrong(cls, message: str, hint: str = "") -> "NotSignedIn":
-        error = cls(message, hint)
-        error.is_wrong = True
-        return error
+    def __init__(self, message: str, hint: str = "", *, is_wrong: bool = False) -> None:
+        super().__init__(message, hint)
+        self.is_wrong = is_wrong
+        """Something was sent that does not count, and not nothing."""
 
 
 class NotAllowed(Refused):
@@ -133,11 +133,10 @@ def action_of(
     )
 
 
-class Needs:
+class Needs(NamedTuple):
     """Lets those in who have a role."""
 
-    def __init__(self, role: Role) -> None:
-        self.role = role
+    role: Role
 
     async def __call__(self, request: Request) -> Principal:
         caller = caller_of(request)
@@ -157,7 +156,7 @@ class Needs:
 
 def check_csrf(caller: Caller, given: str) -> None:
     """Refuse what no page of the service sent."""
-    if not hmac.compare_digest(given.encode(errors="surrogatepass"), caller.csrf.encode()):
+    if not _is_same(given, caller.csrf):
         raise NotOfThisSite(
             "the request does not come from a page of this service, or from one of an older session",
             "load the page again; a script sends the header X-CSRF-Token",
@@ -228,3 +227,60 @@ def check_site(method: str, headers: Headers, names: Collection[str] = ()) -> No
 def comes_by_proxy(headers: Mapping[str, str]) -> bool:
     """Return whether a proxy stands between the service and the client."""
     return any(name in headers for name in _PROXY)
+
+
+class StartToken:
+    """A token that counts for as long as the process lives, unless the environment has one for longer."""
+
+    def __init__(self, settings: Settings, role: Role = Role.ADMIN) -> None:
+        known = settings.start_token.get_secret_value() if settings.start_token else ""
+        self.is_known = bool(known)
+        """Whoever started the service chose it: it need not be shown."""
+        self.value = known or secrets.token_urlsafe(32)
+        # Neither a browser's cookie nor a form tells the token itself.
+        self.cookie, self.csrf = (
+            hmac.new(self.value.encode(), use, sha256).hexdigest() for use in (b"cookie", b"csrf")
+        )
+        self._user = Principal(id="start", name=whoami(), role=role)
+
+    def by_token(self, token: str) -> Principal | None:
+        return self._user if _is_same(token.strip(), self.value) else None
+
+    def by_cookie(self, cookie: str) -> Principal | None:
+        return self._user if _is_same(cookie, self.cookie) else None
+
+
+def _is_same(given: str, known: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="surrogatepass"), known.encode())
+
+
+def _cookie_name(request: Request) -> str:
+    """Return the name of the session cookie.
+
+    With TLS the name is one that browsers let nobody else set: no other host of the domain, and no page without TLS.
+    Without, on this machine, it has the port in it: cookies of two services would be the same otherwise.
+    """
+    return "__Host-kgcheck" if request.url.scheme == "https" else f"kgcheck-{request.url.port or 80}"
+
+
+def cookie_of(request: Request) -> str:
+    """Return the value of the session cookie; empty where there is none."""
+    return request.cookies.get(_cookie_name(request), "")
+
+
+def may_have_cookie(request: Request) -> bool:
+    """Return whether nobody on the way can read a cookie: by TLS, or on this machine."""
+    return request.url.scheme == "https" or is_loopback(host_of(request.headers.get("host", "")))
+
+
+def set_cookie(request: Request, response: Response, secret: str) -> None:
+    """Give a browser the cookie of a session, or take it away: an empty one."""
+    response.set_cookie(
+        _cookie_name(request),
+        secret,
+        max_age=int(LONGEST.total_seconds()) if secret else 0,
+        expires=None if secret else 0,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )

@@ -9,13 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from starlette.concurrency import run_in_threadpool
 
 from kgcheck import __version__
-from kgcheck.service import sign_in
-from kgcheck.service.api import findings, health, patches, questions, runs, tasks
+from kgcheck.service import page, sign_in
+from kgcheck.service.api import findings, patches, questions, runs, tasks
 from kgcheck.service.guards import Application, add_guards
-from kgcheck.service.page import finding, nodes, triage
-from kgcheck.service.page import patches as patch_pages
-from kgcheck.service.page import questions as question_pages
-from kgcheck.service.page import runs as run_pages
 from kgcheck.service.page.rendering import error_page
 from kgcheck.service.problems import API, CONTENT, Problem, add_handlers
 from kgcheck.service.state import Service
@@ -23,10 +19,8 @@ from kgcheck.service.state import Service
 _API = (
     *(runs.router, findings.router, findings.decisions_router, patches.router),
     *(questions.checks_router, questions.router, tasks.jobs_router, runs.references_router, tasks.router),
-    *(health.actions_router, health.router),
+    *(runs.actions_router, runs.health_router),
 )
-# The list of findings comes first: its own addresses are none of a finding.
-_PAGES = (run_pages, triage, finding, nodes, patch_pages, question_pages)
 
 TAGS = {
     "runs": "Audits and checks, with what their tasks ended with.",
@@ -88,7 +82,7 @@ def create_app(service: Service) -> FastAPI:
     api = APIRouter(prefix=API, responses=answers)
     for router in _API:
         api.include_router(router)
-    for router in (api, sign_in.router, *(part.router for part in _PAGES)):
+    for router in (api, sign_in.router, *page.ROUTERS):
         app.include_router(router)
 
     def document() -> dict[str, Any]:

@@ -36,11 +36,11 @@ from kgcheck.service.access import (
     check_host,
     check_site,
     comes_by_proxy,
+    cookie_of,
     somebody,
 )
 from kgcheck.service.middleware import HttpMiddleware, SecurityHeaders
 from kgcheck.service.problems import refusal
-from kgcheck.service.sessions import cookie_of
 from kgcheck.service.state import Service
 
 LOG = logging.getLogger(__name__)
@@ -164,14 +164,13 @@ class Gate:
             )
 
     def _caller(self, request: Request) -> Caller:
-        """The caller of a request: whose token it has, or else whose session."""
         users = self._service.users
         if not users.there_are_any():
             return self._local(request)
         if "authorization" in request.headers:
             found = users.by_token(_bearer(request))
             if found is None:
-                return Caller(None, why=NotSignedIn.wrong("the token is none, has expired or was revoked"))
+                return Caller(None, why=NotSignedIn("the token is none, has expired or was revoked", is_wrong=True))
             return Caller(Principal(name=found.name, role=found.role), counted=f"token {found.id}")
         signed_in = users.by_session(cookie_of(request))
         if signed_in is None:
@@ -191,7 +190,9 @@ class Gate:
         if "authorization" in request.headers:
             if found := start.by_token(_bearer(request)):
                 return Caller(found)
-            return Caller(None, why=NotSignedIn.wrong("this is not the token that the service was started with"))
+            return Caller(
+                None, why=NotSignedIn("this is not the token that the service was started with", is_wrong=True)
+            )
         if found := start.by_cookie(cookie_of(request)):
             return Caller(found, start.csrf)
         where = "open the address with the token that kgcheck serve printed; a script sends it as a bearer's"

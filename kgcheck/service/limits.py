@@ -200,7 +200,6 @@ class Connection(H11Protocol):
 
 
 def _end_idlest(connections: Iterable[Connection]) -> bool:
-    """End the connection that has waited longest for its client, if any waits."""
     waiting = [(since, one) for one in connections if (since := one.waits_since) is not None]
     if waiting:
         min(waiting, key=lambda pair: pair[0])[1].give_up()

@@ -27,6 +27,9 @@ CONTENT = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
 """Content of an answer that is a problem, as OpenAPI has it."""
 
 API = "/v1"
+_DESCRIBED = (errors.__name__, "kgcheck.service.")
+"""Modules whose errors the API describes."""
+
 _log = logging.getLogger(__name__)
 
 _STATUS = (
@@ -74,7 +77,10 @@ def status_of(error: KgcheckError) -> int:
     >>> status_of(errors.UnknownName("run", "x", ()))
     404
     """
-    return _status_of(type(error))
+    if stated := getattr(error, "status", None):
+        return HTTPStatus(stated).value
+    found = next((status for status, kinds in _STATUS if isinstance(error, kinds)), None)
+    return found or (503 if error.exit_code == errors.EXIT_INCOMPLETE else 400)
 
 
 def problem(request: Request, name: str, status: int, detail: str, **more: Any) -> Response:
@@ -89,14 +95,6 @@ def problem(request: Request, name: str, status: int, detail: str, **more: Any) 
         **more,
     )
     return JSONResponse(body.model_dump(mode="json", exclude_none=True), status, headers, media_type=MEDIA_TYPE)
-
-
-def problem_of(request: Request, error: KgcheckError) -> Response:
-    """The problem that an error is."""
-    more: dict[str, Any] = {"hint": error.hint or None, "headers": getattr(error, "headers", None)}
-    if isinstance(error, ChangedMeanwhile) and error.present:
-        more["present"] = error.present
-    return problem(request, _name_of(type(error)), status_of(error), error.message, **more)
 
 
 def paged(request: Request, status: int, error: Exception, headers: Mapping[str, str] | None = None) -> Response | None:
@@ -162,36 +160,23 @@ def _where(loc: tuple[int | str, ...]) -> str:
     return ".".join(str(part)[:80].encode("utf-8", "replace").decode() for part in loc)
 
 
-def _name_of(kind: type[KgcheckError]) -> str:
-    described = next(one for one in kind.__mro__ if issubclass(one, KgcheckError) and _is_described(one))
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", described.__name__).lower()
-
-
-def _is_described(kind: type[KgcheckError]) -> bool:
-    """Return whether the API describes a kind of error; others are called after what they are a kind of."""
-    return kind.__module__ == errors.__name__ or kind.__module__.startswith("kgcheck.service.")
-
-
-def _status_of(kind: type[KgcheckError]) -> int:
-    if stated := getattr(kind, "status", None):
-        return HTTPStatus(stated).value
-    found = next((status for status, kinds in _STATUS if issubclass(kind, kinds)), None)
-    return found or (503 if kind.exit_code == errors.EXIT_INCOMPLETE else 400)
-
-
 def refusal(request: Request, error: KgcheckError) -> Response:
     """The answer to a request that is not let in, or cannot be done."""
-    if isinstance(error, NotSignedIn) and wants_sign_in(request):
+    # A person looks at a page, or sends a form of one, and no program at the API.
+    is_person = (request.method in SAFE or not is_api(request)) and "text/html" in request.headers.get("accept", "")
+    if isinstance(error, NotSignedIn) and is_person:
         from kgcheck.service.sign_in import sign_in_page
 
         after = None if request.method in SAFE else _page_before(request)
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED, after=after, headers=error.headers)
-    return paged(request, status_of(error), error, getattr(error, "headers", None)) or problem_of(request, error)
-
-
-def wants_sign_in(request: Request) -> bool:
-    """Return whether a person looks at a page, or sends a form of one, and no program at the API."""
-    return (request.method in SAFE or not is_api(request)) and "text/html" in request.headers.get("accept", "")
+    status, headers = status_of(error), getattr(error, "headers", None)
+    if page := paged(request, status, error, headers):
+        return page
+    # Kinds that the API does not describe are called after what they are a kind of.
+    described = next(kind for kind in type(error).__mro__ if kind.__module__.startswith(_DESCRIBED))
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", described.__name__).lower()
+    present = (error.present or None) if isinstance(error, ChangedMeanwhile) else None
+    return problem(request, name, status, error.message, hint=error.hint or None, headers=headers, present=present)
 
 
 def _page_before(request: Request) -> str:

@@ -9,9 +9,18 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from kgcheck.report.documents import html_environment
-from kgcheck.service.access import Caller, Open, Principal, TooManyRequests, Viewer, comes_by_proxy
+from kgcheck.service.access import (
+    Caller,
+    Open,
+    Principal,
+    TooManyRequests,
+    Viewer,
+    comes_by_proxy,
+    cookie_of,
+    may_have_cookie,
+    set_cookie,
+)
 from kgcheck.service.guards import address_of
-from kgcheck.service.sessions import cookie_of, drop_cookie, may_have_cookie, set_cookie
 from kgcheck.service.state import Served, Service
 
 router = APIRouter(include_in_schema=False)
@@ -30,16 +39,13 @@ def sign_in_page(
 ) -> HTMLResponse:
     """The form into which a token is typed."""
     way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    text = (
-        html_environment("kgcheck.service")
-        .get_template("sign_in.html")
-        .render(
-            action=request.scope.get("root_path", "") + "/sign-in",
-            after=local_path(way if after is None else after),
-            wrong=wrong,
-            is_safe=may_have_cookie(request),
-            has_users=request.app.state.service.users.there_are_any(),
-        )
+    template = html_environment("kgcheck.service").get_template("sign_in.html")
+    text = template.render(
+        action=request.scope.get("root_path", "") + "/sign-in",
+        after=local_path(way if after is None else after),
+        wrong=wrong,
+        is_safe=may_have_cookie(request),
+        has_users=request.app.state.service.users.there_are_any(),
     )
     return HTMLResponse(text, status, headers)
 
@@ -101,7 +107,6 @@ def _begin_start(request: Request, service: Service, token: str, after: str) -> 
 
 
 def _signed_in(request: Request, principal: Principal, secret: str, after: str) -> Response:
-    """Give a browser the cookie of a session, and go on."""
     request.state.caller = Caller(principal)
     answer = RedirectResponse(_within(request, after), HTTPStatus.SEE_OTHER)
     set_cookie(request, answer, secret)
@@ -114,7 +119,7 @@ def sign_out(request: Request, service: Served, asking: Viewer) -> Response:
     if asking.session:
         service.users.sign_out(asking.session)
     answer = RedirectResponse(_within(request, "/sign-in"), HTTPStatus.SEE_OTHER)
-    drop_cookie(request, answer)
+    set_cookie(request, answer, "")
     return answer
 
 
@@ -128,7 +133,6 @@ def local_path(path: str) -> str:
 
 
 def _within(request: Request, path: str) -> str:
-    """A path as a browser finds it, under the prefix of a proxy."""
     prefix = str(request.scope.get("root_path", "")).rstrip("/")
     known = local_path(path)
     known = known if prefix and known.startswith(f"{prefix}/") else prefix + known

@@ -23,10 +23,9 @@ from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
 from kgcheck.progress import Progress
-from kgcheck.service.access import LOOPBACK
+from kgcheck.service.access import LOOPBACK, StartToken
 from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.problems import NotServed
-from kgcheck.service.sessions import StartToken
 from kgcheck.service.tasks import Tasks
 from kgcheck.workspace.workspace import Workspace
 
@@ -75,12 +74,8 @@ class Looks:
     def _begin(self, name: PartName) -> "tuple[Future[Part], float]":
         look: Future[Part] = Future()
         self._under_way[name] = look, time.monotonic()
-
-        def work() -> None:
-            look.set_result(self._look(name))
-
         # One that hangs must keep no process from ending.
-        threading.Thread(target=work, name=f"looking at {name}", daemon=True).start()
+        threading.Thread(target=lambda: look.set_result(self._look(name)), daemon=True).start()
         return self._under_way[name]
 
     def _look(self, name: PartName) -> Part:

@@ -82,7 +82,6 @@ def _formatter() -> logging.Formatter:
 
 
 def _with_request(record: logging.LogRecord) -> bool:
-    """Put the id of the request under way beside every line that is written meanwhile."""
     if not hasattr(record, "request"):
         record.request = _request.get()
     return True
@@ -147,7 +146,6 @@ def _write(scope: "Scope", status: int, began: float, error: BaseException | Non
 
 
 def _who(scope: "Scope") -> str:
-    """Return the name of the caller, from the gate of the service or from Starlette's own authentication."""
     principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
     name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
     return name or _NOBODY

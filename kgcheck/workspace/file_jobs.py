@@ -136,7 +136,6 @@ def _files_of(folder: Path, patterns: Iterable[str], report: str = "") -> list[P
 
 
 def _failing(found: Grounded, limits: GroundLimits) -> list[Remarked]:
-    """The remarks that count: those in a state that fails, and of kinds that are over a limit."""
     states = FAILING[limits.fail_on] or {SentenceState.CONTRADICTED}
     over = {name for name, most in limits.most.items() if found.counted(name) > most}
     return [r for r in found.remarks if r.state in states or r.remark.value in over or r.state.value in over]
@@ -155,7 +154,6 @@ def _remark_example(found: Grounded, name: str, remarked: Remarked) -> dict[str,
 
 
 def _fallen_examples(name: str, checked: CheckedProtocol, step: str) -> list[dict[str, str]]:
-    """Reasons why a step fell."""
     return [
         _example(r.finding, r.state.value, r.remark.value, f"{name}: {r.note}", r.repair)
         for r in checked.remarks
@@ -164,6 +162,5 @@ def _fallen_examples(name: str, checked: CheckedProtocol, step: str) -> list[dic
 
 
 def _example(finding: str, outcome: str, reason: str, text: str, proposal: str) -> dict[str, str]:
-    """A remark, as messages show findings."""
     shown = {"finding": finding[:8], "outcome": outcome, "reason": reason}
     return shown | {"what": text, "names": "", "proposal": proposal}

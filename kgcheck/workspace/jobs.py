@@ -322,7 +322,6 @@ class JobWorker:
             return ground_folder(workspace, folder, job, bibliography=works, results=results, out=out, before=alarms)
 
     def _begun(self, options: AuditOptions, workspace: Workspace) -> Run | None:
-        """The audit that a run of this job began and did not finish, if there is one."""
         since, _ = open_since(self._runs, self._lease.work)
         store_id, wanted = workspace.graph.store_id(), options.model_dump(mode="json")
         for audit in self._ledger.runs():
@@ -378,7 +377,6 @@ class JobWorker:
         )
 
     def _path(self, pattern: str, audit: str = "") -> Path:
-        """A path of the file with its places filled."""
         at = self._lease.work.planned or self._lease.work.created
         zone = getattr(self._project.schedule_of(self._name), "zone", None)
         at = at.astimezone(zone) if zone else at
@@ -399,7 +397,6 @@ def _batched(batch: Batch, left: int, results: Path, notes: tuple[str, ...]) -> 
 
 
 def _newer_of(snapshot: Path) -> Path:
-    """Return the path of the newer snapshot that a refresh builds to take the place of one."""
     return snapshot.with_name(f".{snapshot.stem}.newer{snapshot.suffix}")
 
 

@@ -112,7 +112,6 @@ def _audit_row(workspace: Workspace, run: Run, notes: Iterable[str] = ()) -> dic
 
 
 def _run_of(workspace: Workspace, name: str | None) -> Run | None:
-    """The run of that id, where it was begun."""
     if name is None:
         return None
     try:

@@ -31,8 +31,8 @@ from kgcheck.mcp.guards import Asking
 from kgcheck.mcp.server import ToolServer, make_app, make_server
 from kgcheck.model import CheckTask, CheckType, Ref, Stance
 from kgcheck.options import TextOptions
+from kgcheck.service.access import StartToken
 from kgcheck.service.limits import ServiceLimits
-from kgcheck.service.sessions import StartToken
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH, ROOT

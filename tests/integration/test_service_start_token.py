@@ -16,8 +16,8 @@ from pydantic import SecretStr, ValidationError
 
 from kgcheck.ledger.accounts import Role
 from kgcheck.mcp.server import make_app
+from kgcheck.service.access import StartToken
 from kgcheck.service.app import create_app
-from kgcheck.service.sessions import StartToken
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace

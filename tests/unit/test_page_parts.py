@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from kgcheck.service.page.triage import TriageQuery
 from starlette.datastructures import QueryParams
 
 from kgcheck.curation.findings import wanted
@@ -17,7 +18,6 @@ from kgcheck.model import CheckType, Outcome, Reason, Ref, Tally, Target
 from kgcheck.service.page.drawing import MOST, MOST_NARROW, Dot, Drawing, draw
 from kgcheck.service.page.rendering import age, highlight
 from kgcheck.service.page.runs import trend_of
-from kgcheck.service.page.triage import TriageQuery
 from kgcheck.workspace import Workspace
 
 

@@ -1,6 +1,6 @@
 """HTTP API of findings (list, facets, detail, history, neighbours) and of decisions."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -16,6 +16,7 @@ from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import (
     FINGERPRINT,
     VERSION,
+    Answer,
     FindingDetail,
     FindingRow,
     Fingerprint,
@@ -34,7 +35,7 @@ class PagedSelection(Selection, Paged):
     """Filter of findings, and a page of those that fit."""
 
 
-class FindingsPage(Value):
+class FindingsPage(Answer):
     """Findings of a run, the refuted first; those that it did not find again after them, where they are wanted."""
 
     run: str = Field(description="the run that latest stood for")
@@ -42,7 +43,7 @@ class FindingsPage(Value):
     next: str | None = Field(description="cursor of the next page; null on the last one")
 
 
-class FacetCounts(Value):
+class FacetCounts(Answer):
     """The findings that fit filters, counted by what they can be narrowed by.
 
     Each count is what one choice would leave: the filters of its own kind are left out, all others hold.
@@ -60,7 +61,7 @@ class FacetCounts(Value):
     relation: dict[str, int]
 
 
-class History(Value):
+class History(Answer):
     """History of a finding: every decision about it, the oldest first, and the runs that have it."""
 
     fingerprint: str
@@ -68,8 +69,8 @@ class History(Value):
     occurrences: list[Occurrence] = Field(description="the newest first, at most 100")
 
 
-@router.get("", operation_id="list_findings")
-def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelection, Query()]) -> FindingsPage:
+@router.get("", operation_id="list_findings", response_model=FindingsPage)
+def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelection, Query()]) -> Any:
     """List the findings of a run by filters, page by page, in the order of reports: the refuted first.
 
     What is fixed, gone or unchecked is no finding of the run any more, and is listed where its state is asked for.
@@ -77,25 +78,25 @@ def list_findings(service: Served, asking: Viewer, wanted: Annotated[PagedSelect
     run, after = _place(wanted)
     with service.reading() as workspace:
         page = FindingPage(workspace.list_findings(run, **wanted.filters), after, wanted.limit)
-        rows = [finding_row(one, FindingRow) for one in page]
-    return FindingsPage(run=page.run, findings=rows, next=f"{page.run}~{page.next}" if page.next else None)
+        rows = [finding_row(one) for one in page]
+    return {"run": page.run, "findings": rows, "next": f"{page.run}~{page.next}" if page.next else None}
 
 
-@router.get("/facets", operation_id="get_facets")
-def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> FacetCounts:
+@router.get("/facets", operation_id="get_facets", response_model=FacetCounts)
+def get_facets(service: Served, asking: Viewer, wanted: Annotated[Selection, Query()]) -> Any:
     """Count the findings that fit filters by each thing that they can be narrowed by."""
     with service.reading() as workspace:
         found = workspace.list_findings(wanted.run, **wanted.filters)
         facets = workspace.facets(found)
     kinds = {facet.removesuffix("s"): facets.of(facet) for facet in FACETS}
-    return FacetCounts(run=found.run.id, total=facets.total, **kinds)
+    return {"run": found.run.id, "total": facets.total, **kinds}
 
 
-@router.get("/{fingerprint}", operation_id="get_finding")
-def get_finding(service: Served, asking: Viewer, fingerprint: Fingerprint) -> FindingDetail:
+@router.get("/{fingerprint}", operation_id="get_finding", response_model=FindingDetail)
+def get_finding(service: Served, asking: Viewer, fingerprint: Fingerprint) -> Any:
     """Show one finding with all its evidence, as the newest run has it that does."""
     with service.reading() as workspace:
-        return finding_row(workspace.known_finding(fingerprint), FindingDetail)
+        return finding_row(workspace.known_finding(fingerprint))
 
 
 @router.get("/{fingerprint}/history", operation_id="get_history")
@@ -122,7 +123,6 @@ def get_neighbours(
 
 
 def _place(wanted: PagedSelection) -> tuple[str, str | None]:
-    """The run, and the finding after which to begin: later pages are of the run of the first one."""
     if not wanted.cursor:
         return wanted.run, None
     run, found, after = wanted.cursor.partition("~")
@@ -135,7 +135,7 @@ def _place(wanted: PagedSelection) -> tuple[str, str | None]:
 
 decisions_router = APIRouter(prefix="/decisions", tags=["decisions"], route_class=JsonRoute)
 
-MOST = 10_000
+_MOST = 10_000
 """Findings that are decided about at once."""
 
 
@@ -160,24 +160,24 @@ class DecidingMany(DecisionOptions):
     """Decision about all findings that fit filters."""
 
     filter: Selection = Field(description="its run is an id, and not latest: what was looked at, and no newer one")
-    expected: Whole = Field(ge=1, le=MOST, description="how many fit, the total of /v1/findings/facets")
+    expected: Whole = Field(ge=1, le=_MOST, description="how many fit, the total of /v1/findings/facets")
 
 
-class MadeRow(Value):
+class MadeRow(Answer):
     """A decision that was made, and where the finding stood before."""
 
     decision: Decision
     before: DecisionState
 
 
-class MadeDecisions(Value):
+class MadeDecisions(Answer):
     """Decisions that were made: about all findings of a request, or about none."""
 
     count: int
     decisions: list[MadeRow]
 
 
-class DecisionPage(Value):
+class DecisionPage(Answer):
     """Decisions, the newest first."""
 
     decisions: list[Decision]
@@ -199,8 +199,8 @@ def list_decisions(service: Served, asking: Viewer, page: Annotated[DecisionsPag
     return DecisionPage(decisions=rows, next=rows[-1].number if len(found) > page.limit else None)
 
 
-@decisions_router.post("", operation_id="decide", status_code=201)
-def decide(service: Served, asking: Curator, wanted: Deciding) -> MadeDecisions:
+@decisions_router.post("", operation_id="decide", status_code=201, response_model=MadeDecisions)
+def decide(service: Served, asking: Curator, wanted: Deciding) -> Any:
     """Decide about findings that are named, all or none: accept, reject, defer or reopen.
 
     Who decides is who asks. A finding whose version is sent as `seen` is decided about only as it was seen: where its
@@ -209,12 +209,11 @@ def decide(service: Served, asking: Curator, wanted: Deciding) -> MadeDecisions:
     seen = {one.fingerprint: one.seen for one in wanted.findings if one.seen}
     names = list(dict.fromkeys(one.fingerprint for one in wanted.findings))
     with service.reading() as workspace:
-        made = workspace.decide(names, by=asking.name, seen=seen, **wanted.options)
-    return _made(made)
+        return _made(workspace.decide(names, by=asking.name, seen=seen, **wanted.options))
 
 
-@decisions_router.post("/by-filter", operation_id="decide_by_filter", status_code=201)
-def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> MadeDecisions:
+@decisions_router.post("/by-filter", operation_id="decide_by_filter", status_code=201, response_model=MadeDecisions)
+def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> Any:
     """Decide about all findings that fit filters, all or none, and only while they are as many as were expected.
 
     Where another number fits, or somebody else decides about one of them meanwhile, the answer is 409.
@@ -223,10 +222,9 @@ def decide_by_filter(service: Served, asking: Curator, wanted: DecidingMany) -> 
         raise UsageError("the run of what is decided about is named by its id", "/v1/findings/facets names it")
     with service.reading() as workspace:
         listed = workspace.list_findings(wanted.filter.run, **wanted.filter.filters)
-        made = workspace.decide(listed, by=asking.name, expected=wanted.expected, **wanted.options)
-    return _made(made)
+        return _made(workspace.decide(listed, by=asking.name, expected=wanted.expected, **wanted.options))
 
 
-def _made(made: list[Made]) -> MadeDecisions:
-    rows = [MadeRow(decision=one.decision, before=one.before.state) for one in made]
-    return MadeDecisions(count=len(made), decisions=rows)
+def _made(made: list[Made]) -> dict[str, Any]:
+    rows = [{"decision": one.decision, "before": one.before.state} for one in made]
+    return {"count": len(made), "decisions": rows}

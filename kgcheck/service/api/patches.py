@@ -1,17 +1,19 @@
 """HTTP API of patches: make, list, show and check them; apply or undo one as a task."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, model_validator
 
 from kgcheck.curation.findings import ChosenValue
 from kgcheck.ledger.patches import OperationEntry, PatchState
+from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Limited, PatchId, Shown, place_name
-from kgcheck.service.api.tasks import TaskShown, begin
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Answer, Limited, PatchId, Place
+from kgcheck.service.api.tasks import TaskShown
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
 
@@ -33,20 +35,20 @@ class MakingPatch(Value):
     run: str = Field(default="latest", pattern=RUN_ID, description="with accepted")
 
     @model_validator(mode="after")
-    def _is_clear(self) -> "MakingPatch":
+    def _is_clear(self) -> Self:
         if self.accepted == bool(self.findings):
             raise ValueError("name findings, or all that are accepted, and not both")
         return self
 
 
-class LeftOutRow(Value):
+class LeftOutRow(Answer):
     """A finding for which a patch does nothing, and why."""
 
     finding: str
     why: str
 
 
-class PatchMadeRow(Value):
+class PatchMadeRow(Answer):
     """Result of making a patch."""
 
     id: str | None = Field(description="null where there is nothing to repair: no patch was made")
@@ -54,11 +56,11 @@ class PatchMadeRow(Value):
     left_out: list[LeftOutRow]
 
 
-class PatchRow(Shown):
+class PatchRow(Answer):
     """A patch in the ledger."""
 
     id: str
-    store: str
+    store: Place
     profile: str
     run: str = Field(description="of whose findings it is")
     made: datetime
@@ -75,13 +77,13 @@ class PatchDetail(PatchRow):
     changes: list[OperationEntry]
 
 
-class PatchList(Value):
+class PatchList(Answer):
     """The patches in the ledger, the newest first."""
 
     patches: list[PatchRow]
 
 
-class ConflictRow(Value):
+class ConflictRow(Answer):
     """An operation that does not fit the graph, and why."""
 
     number: int
@@ -89,7 +91,7 @@ class ConflictRow(Value):
     why: str
 
 
-class PatchCheck(Value):
+class PatchCheck(Answer):
     """Dry run of a patch: what would become of it if it were applied now."""
 
     patch: str
@@ -105,61 +107,57 @@ class Applying(Value):
     delete: StrictBool = Field(default=False, description="take away what is retired, and do not only mark it")
 
 
-@router.get("", operation_id="list_patches")
-def list_patches(service: Served, asking: Viewer, page: Annotated[Limited, Query()]) -> PatchList:
+@router.get("", operation_id="list_patches", response_model=PatchList)
+def list_patches(service: Served, asking: Viewer, page: Annotated[Limited, Query()]) -> Any:
     """List patches and how far each has come."""
     with service.reading() as workspace:
-        return PatchList(
-            patches=[PatchRow.of(entry, store=place_name(entry.store)) for entry in workspace.patches()[: page.limit]]
-        )
+        return {"patches": workspace.patches()[: page.limit]}
 
 
-@router.post("", operation_id="make_patch", status_code=201)
-def make_patch(service: Served, asking: Curator, wanted: MakingPatch) -> PatchMadeRow:
+@router.post("", operation_id="make_patch", status_code=201, response_model=PatchMadeRow)
+def make_patch(service: Served, asking: Curator, wanted: MakingPatch) -> Any:
     """Make a patch of findings. Nothing is written to the graph."""
     findings = {one.fingerprint: one.choose for one in wanted.findings}
     # In a workspace of its own, which opens and closes the graph for itself; and while nobody writes to the graph.
     with service.reading(), service.open() as workspace:
         folder = service.new_patch_folder()
         made = workspace.make_patch(folder, findings=findings, accepted=wanted.accepted, run=wanted.run, by=asking.name)
-    return PatchMadeRow(
-        id=made.patch.id if made.patch else None,
-        operations=[words for _, words in made.words()],
-        left_out=[LeftOutRow(finding=item.finding.fingerprint, why=item.why) for item in made.left_out],
-    )
+    left_out = [{"finding": item.finding.fingerprint, "why": item.why} for item in made.left_out]
+    operations = [words for _, words in made.words()]
+    return {"id": made.patch.id if made.patch else None, "operations": operations, "left_out": left_out}
 
 
-@router.get("/{patch}", operation_id="get_patch")
-def get_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchDetail:
+@router.get("/{patch}", operation_id="get_patch", response_model=PatchDetail)
+def get_patch(service: Served, asking: Viewer, patch: PatchId) -> Any:
     """Show one patch with its changes in words."""
     with service.reading() as workspace:
         entry, operations = workspace.patch(patch)
-    return PatchDetail.of(entry, store=place_name(entry.store), changes=operations)
+    return {**dict(entry), "changes": operations}
 
 
-@router.post("/{patch}/check", operation_id="check_patch")
-def check_patch(service: Served, asking: Viewer, patch: PatchId) -> PatchCheck:
+@router.post("/{patch}/check", operation_id="check_patch", response_model=PatchCheck)
+def check_patch(service: Served, asking: Viewer, patch: PatchId) -> Any:
     """Say what of a patch would conflict now. Nothing is written."""
     with service.reading() as shared, service.open() as workspace:
-        outcome = workspace.check_patch(shared.patch_folder(patch))
-    return PatchCheck(**outcome.as_row())
+        return workspace.check_patch(shared.patch_folder(patch)).as_row()
 
 
-@router.post("/{patch}/apply", operation_id="apply_patch", status_code=202)
-def apply_patch(service: Served, asking: Curator, patch: PatchId, how: Applying | None = None) -> TaskShown:
+@router.post("/{patch}/apply", operation_id="apply_patch", status_code=202, response_model=TaskShown)
+def apply_patch(service: Served, asking: Curator, patch: PatchId, how: Applying | None = None) -> Any:
     """Do every operation of a patch that the graph still fits, as a task; one that was cut short goes on."""
-    return begin_patch(service, "patch_apply", patch, {"delete": bool(how and how.delete)}, asking)
+    wanted = {"patch": patch, "delete": bool(how and how.delete)}
+    return begin_patch(service, "patch_apply", wanted, asking).as_row()
 
 
-@router.post("/{patch}/undo", operation_id="undo_patch", status_code=202)
-def undo_patch(service: Served, asking: Curator, patch: PatchId) -> TaskShown:
+@router.post("/{patch}/undo", operation_id="undo_patch", status_code=202, response_model=TaskShown)
+def undo_patch(service: Served, asking: Curator, patch: PatchId) -> Any:
     """Give the graph back as it was before a patch, as a task."""
-    return begin_patch(service, "patch_undo", patch, {}, asking)
+    return begin_patch(service, "patch_undo", {"patch": patch}, asking).as_row()
 
 
-def begin_patch(service: Service, kind: str, patch: str, parameters: dict[str, Any], asking: Principal) -> TaskShown:
+def begin_patch(service: Service, kind: str, wanted: Mapping[str, Any], asking: Principal) -> WorkItem:
     """Begin to apply or undo a patch, as a task."""
     with service.reading() as workspace:
         # Refused here and now where there is none, and not in a task.
-        workspace.patch_folder(patch)
-    return begin(service, kind, {"patch": patch, **parameters}, asking)
+        workspace.patch_folder(wanted["patch"])
+    return service.tasks.start(kind, wanted, asking)

@@ -1,6 +1,6 @@
 """HTTP API to ask the graph, search papers, verify claims, and check single facts."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Query
 from pydantic import Field, model_validator
@@ -13,7 +13,8 @@ from kgcheck.model import Evidence, GraphState, Outcome, Reason, Triple, Value
 from kgcheck.options import OutsideCheckLimits, Whole
 from kgcheck.questions.answer import Answer
 from kgcheck.service.access import NotAllowed, Viewer
-from kgcheck.service.api.shapes import Shown, TakenName
+from kgcheck.service.api import shapes
+from kgcheck.service.api.shapes import TakenName
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.problems import NotServed
 from kgcheck.service.state import Served
@@ -31,9 +32,7 @@ Words = Annotated[str, Field(min_length=1, max_length=2_000, pattern=LINE)]
 class QuestionWanted(Value):
     """A question in words."""
 
-    question: Words = Field(
-        examples=["What diseases are associated with the protein encoded by the gene APOE?"],
-    )
+    question: Words = Field(examples=["What diseases are associated with the protein encoded by the gene APOE?"])
 
 
 class CountedAnswer(Answer):
@@ -50,7 +49,7 @@ class Searching(Value):
     documents: Few = Field(default=[], description="only these papers, by id")
 
 
-class PaperRow(Shown):
+class PaperRow(shapes.Answer):
     """A paper that a search found, with its best passage."""
 
     id: str
@@ -63,7 +62,7 @@ class PaperRow(Shown):
     passage: str
 
 
-class SearchAnswer(Value):
+class SearchAnswer(shapes.Answer):
     """Papers, the best first."""
 
     papers: list[PaperRow]
@@ -79,7 +78,7 @@ class Claim(Value):
     top: Whole = Field(default=3, ge=1, le=50, description="papers to read where none is named")
 
     @model_validator(mode="after")
-    def _is_one(self) -> "Claim":
+    def _is_one(self) -> Self:
         if (self.claim is None) is (self.triple is None):
             raise ValueError("name a claim or an edge, and not both")
         return self
@@ -92,39 +91,37 @@ class ClaimAnswer(ClaimVerdict):
     notes: list[str]
 
 
-@router.post("/ask", operation_id="ask")
-def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> CountedAnswer:
+@router.post("/ask", operation_id="ask", response_model=CountedAnswer)
+def ask(service: Served, asking: Viewer, wanted: QuestionWanted) -> Any:
     """Answer a question from the graph, with the path of every answer. Nothing is guessed: see status and because."""
     with service.reading() as workspace:
         result = workspace.ask(wanted.question, papers=workspace.brain != "rules")
     answer = result.answer
     shown = {"found": answer.found[:MOST_ANSWERS], "notes": (*answer.notes, *result.notes)}
-    return CountedAnswer(**dict(answer) | shown, total=len(answer.found))
+    return {**dict(answer), **shown, "total": len(answer.found)}
 
 
-@router.post("/search", operation_id="search")
-def search(service: Served, asking: Viewer, wanted: Searching) -> SearchAnswer:
+@router.post("/search", operation_id="search", response_model=SearchAnswer)
+def search(service: Served, asking: Viewer, wanted: Searching) -> Any:
     """Search the papers of the service."""
     with service.reading() as workspace:
         _check_papers(workspace)
         found = workspace.search(**dict(wanted))
     papers = [
-        PaperRow.of(
-            hit.document, retracted=bool(hit.document.retracted), score=round(hit.score, 4), passage=hit.passage
-        )
+        {name: getattr(hit.document, name) for name in ("id", "title", "year", "section", "heading")}
+        | {"retracted": bool(hit.document.retracted), "score": round(hit.score, 4), "passage": hit.passage}
         for hit in found.hits
     ]
-    return SearchAnswer(papers=papers, notes=list(found.notes))
+    return {"papers": papers, "notes": found.notes}
 
 
-@router.post("/verify", operation_id="verify")
-def verify(service: Served, asking: Viewer, wanted: Claim) -> ClaimAnswer:
+@router.post("/verify", operation_id="verify", response_model=ClaimAnswer)
+def verify(service: Served, asking: Viewer, wanted: Claim) -> Any:
     """Say what papers have to say of a claim or of an edge, with exact quotes."""
     with service.reading() as workspace:
         _check_papers(workspace)
         result = workspace.verify(**dict(wanted) | {"claim": wanted.claim or ""})
-    taken = [TakenName(**taken.as_row()) for taken in result.taken]
-    return ClaimAnswer(**dict(result.verdict), taken=taken, notes=list(result.notes))
+    return {**dict(result.verdict), "taken": [taken.as_row() for taken in result.taken], "notes": result.notes}
 
 
 def _check_papers(workspace: Workspace) -> None:
@@ -139,11 +136,11 @@ class CheckWanted(OutsideCheckLimits):
     """Request for a check, in words or as an edge."""
 
     what: FactWords | Triple = Field(
-        description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge",
+        description="HEAD RELATION TAIL; existence LABEL ID; attribute LABEL ID NAME; by ids or names; or an edge"
     )
 
 
-class Checked(Shown):
+class Checked(shapes.Answer):
     """Result of a check by the team."""
 
     run: str
@@ -168,15 +165,15 @@ class EdgeInWords(Value):
     edge: FactWords = Field(description="HEAD RELATION TAIL, by ids or names")
 
 
-class VerifiedAnswer(Value):
+class VerifiedAnswer(shapes.Answer):
     """Verification status of an edge: whether somebody has looked, and what they found."""
 
     edge: str
     verified: Verified | None = Field(description="null where nobody has looked, which says nothing about the edge")
 
 
-@checks_router.post("/check", operation_id="check")
-def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
+@checks_router.post("/check", operation_id="check", response_model=Checked)
+def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Any:
     """Check one node, attribute or edge against the references, and keep the finding in the ledger.
 
     A language model as a judge of papers (``llm``) costs whoever runs the service, and needs the role curator.
@@ -186,16 +183,12 @@ def check(service: Served, asking: Viewer, wanted: CheckWanted) -> Checked:
     with service.reading() as workspace:
         checked = workspace.check(wanted.what, **wanted.limits)
     finding = checked.finding
-    return Checked.of(
-        {**finding.as_row(), "about": f"{finding.task.type.value} {finding.task}"},
-        taken=[TakenName(**taken.as_row()) for taken in checked.taken],
-        notes=checked.notes,
-    )
+    shown = {"about": f"{finding.task.type.value} {finding.task}", "taken": [one.as_row() for one in checked.taken]}
+    return {**finding.as_row(), **shown, "notes": checked.notes}
 
 
 @checks_router.get("/verified", operation_id="get_verified")
 def get_verified(service: Served, asking: Viewer, wanted: Annotated[EdgeInWords, Query()]) -> VerifiedAnswer:
     """Say what the newest audit that looked at an edge found. Neither the graph nor a source is asked."""
     with service.reading() as workspace:
-        found = workspace.verified(wanted.edge)
-    return VerifiedAnswer(edge=wanted.edge, verified=found)
+        return VerifiedAnswer(edge=wanted.edge, verified=workspace.verified(wanted.edge))

@@ -1,13 +1,15 @@
-"""Models that routes of the HTTP API share: ids, filters, pages, findings and runs."""
+"""Models that routes of the HTTP API share: ids, filters, pages, findings and runs.
 
-from collections.abc import Mapping
+An answer is what a route has, a row or a value of the product, of which it gives the fields that its model names.
+"""
+
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from fastapi import Path as InPath
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.findings import FindingFilter
@@ -28,19 +30,28 @@ Fingerprint = Annotated[
     str, InPath(pattern=FINGERPRINT, description="a finding's fingerprint", examples=["fb7a191abc56beb2"])
 ]
 PatchId = Annotated[str, InPath(pattern=FINGERPRINT, description="a patch's id", examples=["0f1e2d3c4b5a6978"])]
-R = TypeVar("R", bound="FindingRow")
 
 
-class Shown(Value):
+def place_name(place: str) -> str:
+    """Return the name of a place as clients see it: a server's address, or the last part of a path.
+
+    >>> place_name("/srv/data/graph.lbdb"), place_name("bolt://localhost:7687")
+    ('graph.lbdb', 'bolt://localhost:7687')
+    """
+    if "://" in place:
+        address = urlsplit(place)
+        return f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
+    return Path(place).name
+
+
+Place = Annotated[str, BeforeValidator(lambda place: place_name(str(place)))]
+"""A place without what of it is of this machine alone."""
+
+
+class Answer(BaseModel):
     """A part of an answer, with the fields that a thing has under the same names."""
 
-    @classmethod
-    def of(cls, thing: object, **more: Any) -> Self:
-        """Show an object or a row, and more than it has."""
-        names = [name for name in cls.model_fields if name not in more]
-        if isinstance(thing, Mapping):
-            return cls(**{name: thing[name] for name in names if name in thing}, **more)
-        return cls(**{name: getattr(thing, name) for name in names if hasattr(thing, name)}, **more)
+    model_config = ConfigDict(from_attributes=True)
 
 
 class Selection(FindingFilter):
@@ -76,7 +87,7 @@ class Paged(Limited):
     )
 
 
-class TakenName(Value):
+class TakenName(Answer):
     """A text, and the node that it was taken for."""
 
     text: str
@@ -85,7 +96,7 @@ class TakenName(Value):
     by: str = Field(description="id, name, synonym, or name in a source")
 
 
-class NamedRef(Value):
+class NamedRef(Answer):
     """A node, with what the graph calls it."""
 
     label: str
@@ -93,7 +104,7 @@ class NamedRef(Value):
     name: str | None = None
 
 
-class FindingRow(Shown):
+class FindingRow(Answer):
     """A finding in a list, with what became of it and what was decided."""
 
     fingerprint: str
@@ -132,15 +143,15 @@ class FindingDetail(FindingRow):
     evidence: list[Evidence]
 
 
-class RunRow(Shown):
+class RunRow(Answer):
     """A run: one audit of one graph, or one check."""
 
     id: str
     kind: Literal["audit", "check"]
     started: datetime
     finished: datetime | None = Field(description="null of one that is under way, or was cut off")
-    store: str = Field(description="the graph: the name of its file, or the address of its server")
-    profile: str
+    store: Place = Field(description="the graph: the name of its file, or the address of its server")
+    profile: Place
     releases: list[str] = Field(description="of the references: SOURCE RELEASE (FILE DIGEST)")
     warnings: list[str]
     options: dict[str, Any] = Field(description="the options of the audit, or what was checked")
@@ -151,40 +162,17 @@ class RunRow(Shown):
     graph: dict[GraphState, int] = Field(description="tasks by what that means for the graph")
 
 
-def finding_row(one: ComparedFinding, kind: type[R]) -> R:
+def finding_row(one: ComparedFinding) -> dict[str, Any]:
     """A finding as an answer."""
-    finding = one.finding
-    known = {**finding.as_fields(), "about": f"{finding.task.type.value} {finding.task}"}
-    known |= {name: getattr(one, name) for name in ("version", "state", "why", "consequences")}
-    return kind.of(
-        dict.fromkeys(kind.model_fields) | known | {"decision_state": one.decided.state}, decision=one.decided.decision
-    )
+    known = {name: getattr(one, name) for name in ("version", "state", "why", "consequences")}
+    known |= {"decision_state": one.decided.state, "decision": one.decided.decision}
+    return {**one.finding.as_fields(), "about": f"{one.finding.task.type.value} {one.finding.task}", **known}
 
 
-def run_row(run: Run, tallies: list[Tally]) -> RunRow:
+def run_row(run: Run, tallies: list[Tally]) -> dict[str, Any]:
     """A run as an answer, without paths of this machine."""
     options = {name: value for name, value in run.options.items() if name != "transcript"}
     if isinstance(options.get("literature"), str):
         options["literature"] = place_name(options["literature"])
-    return RunRow.of(
-        run,
-        kind="check" if run.is_check else "audit",
-        store=place_name(run.store),
-        profile=place_name(run.profile),
-        releases=[str(release) for release in run.releases],
-        options=options,
-        outcomes=outcomes(tallies),
-        graph=graph_states(tallies),
-    )
-
-
-def place_name(place: str) -> str:
-    """Return the name of a place as clients see it: a server's address, or the last part of a path.
-
-    >>> place_name("/srv/data/graph.lbdb"), place_name("bolt://localhost:7687")
-    ('graph.lbdb', 'bolt://localhost:7687')
-    """
-    if "://" in place:
-        address = urlsplit(place)
-        return f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
-    return Path(place).name
+    shown = {"kind": "check" if run.is_check else "audit", "releases": list(map(str, run.releases)), "options": options}
+    return {**dict(run), **shown, "outcomes": outcomes(tallies), "graph": graph_states(tallies)}

@@ -1,6 +1,6 @@
 """HTTP API of long tasks (start an audit, follow, cancel) and of jobs of kgcheck.toml."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,10 +10,10 @@ from pydantic import Field
 
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
-from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import Shown, place_name
+from kgcheck.service.access import Curator, Viewer
+from kgcheck.service.api.shapes import Answer, Limited, Place
 from kgcheck.service.bodies import JsonRoute
-from kgcheck.service.state import Served, Service
+from kgcheck.service.state import Served
 from kgcheck.workspace.job_listing import history_rows, job_row, job_rows
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
@@ -23,7 +23,7 @@ TaskId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="id of a tas
 LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="id of the last event that was seen")]
 
 
-class TaskShown(Value):
+class TaskShown(Answer):
     """Long work, and how far it has come."""
 
     id: str
@@ -44,12 +44,8 @@ class TaskShown(Value):
     stopping: bool = Field(description="somebody wants it to end")
     version: int = Field(description="one more with each change")
 
-    @classmethod
-    def of(cls, task: WorkItem) -> "TaskShown":
-        return cls(**task.as_row())
 
-
-class TaskList(Value):
+class TaskList(Answer):
     """Tasks, the newest first."""
 
     tasks: list[TaskShown]
@@ -62,6 +58,18 @@ class TasksWanted(Value):
     kind: str | None = Field(default=None, pattern=f"^({'|'.join(KINDS)})$")
 
 
+@router.post("/audits", operation_id="start_audit", status_code=202, response_model=TaskShown)
+def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> Any:
+    """Audit the graph, as a task: all of it, where nothing is said."""
+    return service.tasks.start("audit", (wanted or AuditWanted()).model_dump(mode="json"), asking).as_row()
+
+
+@router.get("/tasks", operation_id="list_tasks", response_model=TaskList)
+def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> Any:
+    """List tasks, the newest first."""
+    return {"tasks": [task.as_row() for task in service.tasks.list(wanted.limit, kind=wanted.kind)]}
+
+
 def known(service: Served, task: TaskId) -> WorkItem:
     """The task of a path: looked for before a stream of its events begins."""
     return service.tasks.get(task)
@@ -70,34 +78,16 @@ def known(service: Served, task: TaskId) -> WorkItem:
 Known = Annotated[WorkItem, Depends(known)]
 
 
-def begin(service: Service, kind: str, parameters: Mapping[str, Any], asking: Principal) -> TaskShown:
-    """Begin long work."""
-    return TaskShown.of(service.tasks.start(kind, parameters, asking))
-
-
-@router.post("/audits", operation_id="start_audit", status_code=202)
-def start_audit(service: Served, asking: Curator, wanted: AuditWanted | None = None) -> TaskShown:
-    """Audit the graph, as a task: all of it, where nothing is said."""
-    return begin(service, "audit", (wanted or AuditWanted()).model_dump(mode="json"), asking)
-
-
-@router.get("/tasks", operation_id="list_tasks")
-def list_tasks(service: Served, asking: Viewer, wanted: Annotated[TasksWanted, Query()]) -> TaskList:
-    """List tasks, the newest first."""
-    found = service.tasks.list(wanted.limit, kind=wanted.kind)
-    return TaskList(tasks=[TaskShown.of(task) for task in found])
-
-
-@router.get("/tasks/{task}", operation_id="get_task")
-def get_task(asking: Viewer, task: Known) -> TaskShown:
+@router.get("/tasks/{task}", operation_id="get_task", response_model=TaskShown)
+def get_task(asking: Viewer, task: Known) -> Any:
     """Show one task as it stands."""
-    return TaskShown.of(task)
+    return task.as_row()
 
 
-@router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202)
-def cancel_task(service: Served, asking: Curator, task: TaskId) -> TaskShown:
+@router.post("/tasks/{task}/cancel", operation_id="cancel_task", status_code=202, response_model=TaskShown)
+def cancel_task(service: Served, asking: Curator, task: TaskId) -> Any:
     """Let a task end that is one's own, or any where one is an admin; what it did is kept."""
-    return TaskShown.of(service.tasks.cancel(task, asking))
+    return service.tasks.cancel(task, asking).as_row()
 
 
 @router.get("/tasks/{task}/events", operation_id="follow_task", response_class=EventSourceResponse)
@@ -121,12 +111,12 @@ _PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "qua
 """Settings of a job that are of this machine."""
 
 
-class JobRow(Shown):
+class JobRow(Answer):
     """A job, when it runs next, and how its last run ended."""
 
     job: str
     kind: str
-    store: str | None
+    store: Place | None
     schedule: str | None
     next: datetime | None
     last: datetime | None
@@ -134,24 +124,24 @@ class JobRow(Shown):
     severity: str | None
 
 
-class JobList(Value):
+class JobList(Answer):
     """All jobs."""
 
     jobs: list[JobRow]
 
 
-class JobDetail(Shown):
+class JobDetail(Answer):
     """A job with what it takes by default. Paths of the machine are left out."""
 
     job: str
     kind: str
-    store: str | None
+    store: Place | None
     time_zone: str | None
     next: datetime | None
     settings: dict[str, Any] = Field(description="as they stand in the file")
 
 
-class JobRunRow(Shown):
+class JobRunRow(Answer):
     """A run of a job."""
 
     number: int
@@ -166,45 +156,43 @@ class JobRunRow(Shown):
     message: str
 
 
-class JobRunList(Value):
+class JobRunList(Answer):
     """Runs of jobs, the newest first."""
 
     runs: list[JobRunRow]
 
 
-class Amount(Value):
-    """Size limit of a list."""
+class Amount(Limited):
+    """Size limit of a list of runs of a job."""
 
     limit: int = Field(default=20, ge=1, le=500, description="at most so many")
 
 
-@jobs_router.get("", operation_id="list_jobs")
-def list_jobs(service: Served, asking: Viewer) -> JobList:
+@jobs_router.get("", operation_id="list_jobs", response_model=JobList)
+def list_jobs(service: Served, asking: Viewer) -> Any:
     """List the jobs, each with its schedule and its last run."""
-    rows = job_rows(service.project())
-    return JobList(jobs=[JobRow.of(row, store=place_name(row["store"]) if row["store"] else None) for row in rows])
+    return {"jobs": job_rows(service.project())}
 
 
-@jobs_router.get("/{job}", operation_id="get_job")
-def get_job(service: Served, asking: Viewer, job: JobName) -> JobDetail:
+@jobs_router.get("/{job}", operation_id="get_job", response_model=JobDetail)
+def get_job(service: Served, asking: Viewer, job: JobName) -> Any:
     """Show one job."""
     row = job_row(service.project(), job)
     settings = {name: value for name, value in row.items() if name not in {*JobDetail.model_fields, *_PLACES}}
-    store = row["store"]["place"] if row["store"] else None
-    return JobDetail.of(row, store=place_name(store) if store else None, settings=settings)
+    return row | {"store": row["store"]["place"] if row["store"] else None, "settings": settings}
 
 
-@jobs_router.get("/{job}/history", operation_id="list_runs_of_job")
-def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Annotated[Amount, Query()]) -> JobRunList:
+@jobs_router.get("/{job}/history", operation_id="list_runs_of_job", response_model=JobRunList)
+def list_runs_of_job(service: Served, asking: Viewer, job: JobName, amount: Annotated[Amount, Query()]) -> Any:
     """List the runs of one job, the newest first."""
-    return JobRunList(runs=[JobRunRow.of(row) for row in history_rows(service.project(), job, amount.limit)])
+    return {"runs": history_rows(service.project(), job, amount.limit)}
 
 
-@jobs_router.post("/{job}/run", operation_id="run_job", status_code=202)
-def run_job(service: Served, asking: Curator, job: JobName) -> TaskShown:
+@jobs_router.post("/{job}/run", operation_id="run_job", status_code=202, response_model=TaskShown)
+def run_job(service: Served, asking: Curator, job: JobName) -> Any:
     """Run a job now, as a task. One that was cut off goes on; one that is under way is not started twice.
 
     While a load is under way, everything else waits for it.
     """
     service.project().job(job)
-    return begin(service, "job", {"job": job}, asking)
+    return service.tasks.start("job", {"job": job}, asking).as_row()

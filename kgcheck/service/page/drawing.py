@@ -160,7 +160,6 @@ def _neighbour(one: NearBy, x: float, y: float, text_x: float, anchor: str) -> D
 def _boxed(
     lines: list[Line], dots: list[Dot], title: str, neighbours: tuple[NearBy, ...], found: Neighbourhood
 ) -> Drawing:
-    """In a box that holds all of it, texts and all."""
     hidden = len(neighbours) - sum(not dot.is_centre for dot in dots)
     boxes = [dot.box for dot in dots]
     left = min(min(box[0] for box in boxes), *(dot.x - 12 for dot in dots))
@@ -198,7 +197,6 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str, gap: float) -> 
 
 
 def _short(text: str) -> str:
-    """As much of a text as there is room for."""
     shown = visible(text)
     if _width(shown) <= _WIDEST:
         return shown

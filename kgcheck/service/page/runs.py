@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Form, HTTPException, Path, Query, Response
 
 from kgcheck.ledger.comparisons import run_before
 from kgcheck.ledger.ledger import PinnedRelease, Run
@@ -14,24 +14,25 @@ from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Tally, TallyMark
 from kgcheck.report.documents import Row, by_target, team_rows, unasked
 from kgcheck.report.tables import marks, shown_marks
-from kgcheck.service.access import Curator, Open, Viewer
+from kgcheck.service.access import Open
 from kgcheck.service.api.shapes import RunId
 from kgcheck.service.api.tasks import TaskId
-from kgcheck.service.page.rendering import is_fragment, redirect, render, static_files
-from kgcheck.service.page.triage import latest_audit
-from kgcheck.service.state import Served, Service
+from kgcheck.service.page.findings import latest_audit
+from kgcheck.service.page.rendering import Curated, Viewed, static_files
+from kgcheck.service.state import Service
 from kgcheck.workspace.job_listing import history_rows, job_rows
 from kgcheck.workspace.tasks import AuditWanted
 from kgcheck.workspace.workspace import Workspace
 
 _MOST_RUNS, _MOST_ROWS, _MOST_BARS = 24, 12, 14
 _SPARK_WIDTH, _SPARK_HEIGHT = 88, 16
+_PAGE, _FEW = 50, 25
 
-Kind = tuple[str, str]
+_Kind = tuple[str, str]
 """Common property of findings: in words, and as the filter of a list, which may be empty."""
 
 
-class Figure(NamedTuple):
+class _Figure(NamedTuple):
     """Findings of one kind in each of some audits, the newest last."""
 
     words: str
@@ -53,9 +54,9 @@ class Trend(NamedTuple):
     """Comparable audits of a graph, the oldest first, with their findings by mark, by reason and by source."""
 
     runs: tuple[Run, ...]
-    marks: list[Figure]
-    reasons: list[Figure]
-    sources: list[Figure]
+    marks: list[_Figure]
+    reasons: list[_Figure]
+    sources: list[_Figure]
 
 
 def trend_of(workspace: Workspace, run: Run) -> Trend:
@@ -73,8 +74,25 @@ def trend_of(workspace: Workspace, run: Run) -> Trend:
     )
 
 
-def bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
-    """Count how tasks ended by a label or relation of theirs, those with most that is wrong first."""
+def _mark(mark: TallyMark) -> _Kind:
+    by = {"graph": mark.graph.value} if mark.graph else {"outcome": mark.value}
+    return mark.value.replace("_", " "), urlencode(by)
+
+
+def _figures(audits: Sequence[Iterable[Tally]], kinds: Callable[[Tally], Iterable[_Kind]]) -> list[_Figure]:
+    """The kinds with the most findings in the newest audit, then in those before it."""
+    counts, totals = [Counter[_Kind]() for _ in audits], [0] * len(audits)
+    for at, tallies in enumerate(audits):
+        for tally in tallies:
+            totals[at] += tally.count
+            for kind in kinds(tally):
+                counts[at][kind] += tally.count
+    seen = {kind: tuple(some[kind] for some in counts) for some in counts for kind in some}
+    most = sorted(seen, key=lambda kind: (*(-n for n in reversed(seen[kind])), kind))[:_MOST_ROWS]
+    return [_Figure(*kind, seen[kind], 100 * seen[kind][-1] / (totals[-1] or 1)) for kind in most]
+
+
+def _bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
     counts: dict[str, Counter[TallyMark]] = {}
     for tally in tallies:
         counts.setdefault(name(tally), Counter())[tally.mark] += tally.count
@@ -83,63 +101,44 @@ def bars(tallies: Iterable[Tally], name: Callable[[Tally], str]) -> list[Row]:
     return [Row(n, counts[n]) for n in worst]
 
 
-def _mark(mark: TallyMark) -> Kind:
-    by = {"graph": mark.graph.value} if mark.graph else {"outcome": mark.value}
-    return mark.value.replace("_", " "), urlencode(by)
-
-
-def _figures(audits: Sequence[Iterable[Tally]], kinds: Callable[[Tally], Iterable[Kind]]) -> list[Figure]:
-    """The kinds with the most findings in the newest audit, then in those before it."""
-    counts, totals = [Counter[Kind]() for _ in audits], [0] * len(audits)
-    for at, tallies in enumerate(audits):
-        for tally in tallies:
-            totals[at] += tally.count
-            for kind in kinds(tally):
-                counts[at][kind] += tally.count
-    seen = {kind: tuple(some[kind] for some in counts) for some in counts for kind in some}
-    most = sorted(seen, key=lambda kind: (*(-n for n in reversed(seen[kind])), kind))[:_MOST_ROWS]
-    return [Figure(*kind, seen[kind], 100 * seen[kind][-1] / (totals[-1] or 1)) for kind in most]
-
-
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
-def overview(request: Request, service: Served, asking: Viewer) -> Response:
+def overview(page: Viewed) -> Response:
     """Show the state of the graph."""
-    with service.reading() as workspace:
+    with page.service.reading() as workspace:
         run = latest_audit(workspace)
         if run is None:
-            return render(request, "overview", asking, run=None, store=workspace.store)
+            return page.render("overview", run=None, store=workspace.store)
         listed = workspace.list_findings(run)
         facets = workspace.facets(listed)
         counts, trend = marks(workspace.tallies(run)), trend_of(workspace, run)
-    return render(
-        request, "overview", asking, run=run, store=run.store, counts=counts, total=counts.total(),
-        found=facets.marks, followed=facets.followed,
-        states=facets.of("states"), before=listed.diff.before_id, decisions=facets.of("decisions"), trend=trend,
-        jobs=job_list(service), sources=sources_of(run.releases),
+    return page.render(
+        "overview", run=run, store=run.store, counts=counts, total=counts.total(), found=facets.marks,
+        followed=facets.followed, states=facets.of("states"), before=listed.diff.before_id,
+        decisions=facets.of("decisions"), trend=trend, jobs=_jobs(page.service), sources=_sources(run.releases),
     )  # fmt: skip
 
 
-class SourceAge(NamedTuple):
+class _SourceAge(NamedTuple):
     """A reference source, with how old what was looked into is."""
 
     source: str
-    releases: tuple[PinnedRelease, ...]
+    releases: list[PinnedRelease]
     newest: str
     oldest: str
 
 
-def sources_of(releases: Iterable[PinnedRelease]) -> list[SourceAge]:
+def _sources(releases: Iterable[PinnedRelease]) -> list[_SourceAge]:
     """The sources of releases, those whose newest release is oldest first."""
     by_source: dict[str, list[PinnedRelease]] = {}
     for release in releases:
         by_source.setdefault(release.source, []).append(release)
     found = []
     for source, some in by_source.items():
-        days = sorted(r.released for r in some if r.released)
-        found.append(SourceAge(source, tuple(some), days[-1] if days else "", days[0] if days else ""))
+        days = sorted(r.released for r in some if r.released) or [""]
+        found.append(_SourceAge(source, some, days[-1], days[0]))
     return sorted(found, key=lambda s: (s.newest or "9", s.source))
 
 
@@ -148,85 +147,70 @@ def static_file(asking: Open, name: Annotated[str, Path(pattern="^[a-z_]+[.](css
     """A file of the page: its address ends in its version, so that it may be kept."""
     if name not in static_files():
         raise HTTPException(404)
-    file = static_files()[name]
-    return Response(
-        file.content, media_type=file.media_type, headers={"Cache-Control": "public, max-age=31536000, immutable"}
-    )
+    file, kept = static_files()[name], {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(file.content, media_type=file.media_type, headers=kept)
 
 
-_PAGE = 50
-_FEW = 25
+RunName = Annotated[str | None, Query(max_length=64)]
 
 
 @router.get("/runs")
-def run_list(
-    request: Request, service: Served, asking: Viewer, after: str | None = Query(None, max_length=64)
-) -> Response:
+def run_list(page: Viewed, after: RunName = None) -> Response:
     """The runs, newest first."""
-    with service.reading() as workspace:
+    with page.service.reading() as workspace:
         found = workspace.runs(after, _PAGE + 1)
     rows = [(run, marks(tallies)) for run, tallies in found[:_PAGE]]
     shown = shown_marks(*(counts for _, counts in rows))
-    later = rows[-1][0].id if len(found) > _PAGE else None
-    return render(request, "runs", asking, rows=rows, shown=shown, after=after, next=later)
+    return page.render("runs", rows=rows, shown=shown, after=after, next=rows[-1][0].id if len(found) > _PAGE else None)
 
 
 @router.post("/runs")
-def begin(
-    request: Request, service: Served, asking: Curator, like: Annotated[str, Form(max_length=64)] = ""
-) -> Response:
+def begin(page: Curated, like: Annotated[str, Form(max_length=64)] = "") -> Response:
     """Begin an audit, of everything, or of what an earlier one looked at, so that the two can be compared."""
     wanted = {}
     if like:
-        with service.reading() as workspace:
+        with page.service.reading() as workspace:
             options = workspace.run(like).options
         wanted = {name: options[name] for name in AuditWanted.model_fields if options.get(name) is not None}
-    return redirect(request, f"/tasks/{service.tasks.start('audit', wanted, asking).id}")
+    return page.redirect(f"/tasks/{page.service.tasks.start('audit', wanted, page.asking).id}")
 
 
 @router.get("/runs/{name}")
-def run_page(request: Request, name: RunId, service: Served, asking: Viewer) -> Response:
+def run_page(page: Viewed, name: RunId) -> Response:
     """A run with its counts."""
-    with service.reading() as workspace:
-        found = workspace.run(name)
-        tallies = workspace.tallies(found)
-        diff = None if found.is_check else workspace.diff(after=found)
-        states = {state.value: count for state, count in diff.counts.items()} if diff else {}
-        findings = list(workspace.findings(found, limit=1)) if found.is_check else []
-        facets = None if found.is_check else workspace.facets(workspace.list_findings(found))
+    content: dict[str, Any] = dict.fromkeys(("trend", "followed", "states", "before", "checked", "found"))
+    with page.service.reading() as workspace:
+        run = workspace.run(name)
+        tallies = workspace.tallies(run)
+        if run.is_check:
+            content["checked"] = next(iter(workspace.findings(run, limit=1)), None)
+        else:
+            diff, facets = workspace.diff(after=run), workspace.facets(workspace.list_findings(run))
+            content |= {"states": {state.value: count for state, count in diff.counts.items()}}
+            content |= {"before": diff.before_id, "found": facets.marks, "followed": facets.followed}
+            content |= {"trend": trend_of(workspace, run)}
         with workspace.reading() as ledger:
-            team = team_rows(ledger.team_findings(found)) if found.team else []
-        trend = None if found.is_check else trend_of(workspace, found)
-    of_sources = [t for t in tallies if t.type.asks_sources]
+            content["team"] = team_rows(ledger.team_findings(run)) if run.team else []
+    of_sources, counts = [t for t in tallies if t.type.asks_sources], marks(tallies)
     nodes = [t for t in of_sources if t.target.label and not t.target.relation]
     edges = [t for t in of_sources if t.target.relation]
-    return render(
-        request, "run", asking, run=found, counts=marks(tallies), total=marks(tallies).total(), trend=trend,
-        labels=bars(nodes, lambda t: t.target.label or ""), relations=bars(edges, lambda t: t.target.relation or ""),
-        targets=by_target(tallies),
-        states=states, before=diff.before_id if diff else None, unasked=unasked(tallies),
-        checked=findings[0] if findings else None,
-        found=facets.marks if facets else None, followed=facets.followed if facets else 0, team=team,
+    return page.render(
+        "run", run=run, counts=counts, labels=_bars(nodes, lambda t: t.target.label or ""),
+        relations=_bars(edges, lambda t: t.target.relation or ""), targets=by_target(tallies),
+        unasked=unasked(tallies), **content,
     )  # fmt: skip
 
 
 @router.get("/diff")
-def compare(
-    request: Request,
-    service: Served,
-    asking: Viewer,
-    before: str | None = Query(None, max_length=64),
-    after: str | None = Query(None, max_length=64),
-) -> Response:
+def compare(page: Viewed, before: RunName = None, after: RunName = None) -> Response:
     """Show what became of the findings of one run in a later one."""
-    with service.reading() as workspace:
-        found = workspace.diff(before or None, after or None)
-        states = {state.value: count for state, count in found.counts.items()}
-        some = {name: list(found.findings([name], limit=_FEW)) for name, count in states.items() if count}
-        others = [
-            run for run, _ in workspace.runs(limit=_PAGE) if not run.is_check and run.store_id == found.after.store_id
-        ]
-    return render(request, "diff", asking, diff=found, states=states, some=some, runs=others, few=_FEW)
+    with page.service.reading() as workspace:
+        diff = workspace.diff(before or None, after or None)
+        states = {state.value: count for state, count in diff.counts.items()}
+        some = {name: list(diff.findings([name], limit=_FEW)) for name, count in states.items() if count}
+        runs = [run for run, _ in workspace.runs(limit=_PAGE) if not run.is_check]
+    runs = [run for run in runs if run.store_id == diff.after.store_id]
+    return page.render("diff", diff=diff, states=states, some=some, runs=runs, few=_FEW)
 
 
 _WORDS = {
@@ -239,46 +223,43 @@ _WORDS = {
 
 
 @router.get("/tasks")
-def tasks(request: Request, service: Served, asking: Viewer) -> Response:
+def tasks(page: Viewed) -> Response:
     """List the tasks that were begun here, newest first."""
-    return render(request, "tasks", asking, tasks=service.tasks.list(_PAGE), words=_words)
+    return page.render("tasks", tasks=page.service.tasks.list(_PAGE), words=_words)
 
 
 @router.get("/tasks/{name}")
-def task(request: Request, name: TaskId, service: Served, asking: Viewer) -> Response:
+def task(page: Viewed, name: TaskId) -> Response:
     """One task as it stands; for our own script as a part of a page."""
-    template = "_task" if is_fragment(request) else "task"
-    return render(request, template, asking, task=service.tasks.get(name), words=_words)
+    return page.render("_task" if page.is_fragment else "task", task=page.service.tasks.get(name), words=_words)
 
 
 @router.post("/tasks/{name}/cancel")
-def cancel(request: Request, name: TaskId, service: Served, asking: Curator) -> Response:
+def cancel(page: Curated, name: TaskId) -> Response:
     """Let a task end; what it did is kept."""
-    service.tasks.cancel(name, asking)
-    return redirect(request, f"/tasks/{name}")
+    page.service.tasks.cancel(name, page.asking)
+    return page.redirect(f"/tasks/{name}")
 
 
 def _words(task: WorkItem) -> str:
-    """Describe a task in words."""
     about = task.parameters.get("patch") or task.parameters.get("job") or ""
     return " ".join(filter(None, (_WORDS.get(task.kind, task.kind), str(about))))
 
 
-def job_list(service: Service) -> list[dict[str, Any]]:
-    """The jobs as rows; none where the service names no kgcheck.toml."""
+def _jobs(service: Service) -> list[dict[str, Any]]:
     return job_rows(service.project()) if service.options.config else []
 
 
 @router.post("/jobs/{name}/run")
-def run_job(request: Request, name: Annotated[str, Path(max_length=200)], service: Served, asking: Curator) -> Response:
+def run_job(page: Curated, name: Annotated[str, Path(max_length=200)]) -> Response:
     """Run a job now, as a task."""
-    service.project().job(name)
-    return redirect(request, f"/tasks/{service.tasks.start('job', {'job': name}, asking).id}")
+    page.service.project().job(name)
+    return page.redirect(f"/tasks/{page.service.tasks.start('job', {'job': name}, page.asking).id}")
 
 
 @router.get("/jobs")
-def jobs(request: Request, service: Served, asking: Viewer) -> Response:
+def jobs(page: Viewed) -> Response:
     """The jobs, and their runs."""
-    is_named = service.options.config is not None
-    history = history_rows(service.project(), None, _PAGE) if is_named else []
-    return render(request, "jobs", asking, jobs=job_list(service), history=history, is_named=is_named)
+    is_named = page.service.options.config is not None
+    history = history_rows(page.service.project(), None, _PAGE) if is_named else []
+    return page.render("jobs", jobs=_jobs(page.service), history=history, is_named=is_named)
