@@ -46,11 +46,9 @@ class LedgerTokens:
     async def verify_token(self, token: str) -> AccessToken | None:
         if len(token) > LONGEST_TOKEN:
             return None
-        entry = await anyio.to_thread.run_sync(self._users.by_token, token)
-        if entry is None:
-            return None
         # Its id stands for the token: nothing that is kept in memory for as long as a session needs the secret.
-        return AccessToken(token=entry.id, client_id=entry.name, subject=entry.id, scopes=[entry.role.value])
+        entry = await anyio.to_thread.run_sync(self._users.by_token, token)
+        return entry and AccessToken(token=entry.id, client_id=entry.name, subject=entry.id, scopes=[entry.role.value])
 
 
 class Asking:

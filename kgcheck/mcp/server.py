@@ -34,7 +34,6 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.mcp.guards import ActionRecord, Asking, LedgerTokens, about, guard, refusal
 from kgcheck.mcp.tools import OfferedTool, Tools
 from kgcheck.options import ListeningOptions, TextOptions
-from kgcheck.profile.schema import Schema
 from kgcheck.redact import redact
 from kgcheck.service.access import (
     LOOPBACK,
@@ -89,11 +88,6 @@ class ToolServer(MCPServer[Any]):
         self.under_way = 0
         """Calls of tools that are not answered yet."""
 
-    def offer(self, name: str, offered: OfferedTool) -> None:
-        self.offered[name] = offered
-        documented, annotations = _documented(offered.function), offered.annotations
-        self.add_tool(offered.function, name, annotations=annotations, structured_output=True, **documented)
-
     async def list_tools(self) -> list[Tool]:
         role = self._asking.principal().role
         tools = [tool for tool in await super().list_tools() if role.may(self.offered[tool.name].role)]
@@ -108,6 +102,7 @@ class ToolServer(MCPServer[Any]):
         if offered is None or offered.annotations.read_only_hint:
             return await self._call(name, arguments, context)
         asking, status = self._asking.principal(), 500
+        client = getattr(context.request_context.request if context else None, "client", None)
         try:
             result = await self._call(name, arguments, context)
             status = 200
@@ -116,9 +111,9 @@ class ToolServer(MCPServer[Any]):
             status = 400 if asking.role.may(offered.role) else 403
             raise
         finally:
-            # Before anything of the answer is sent, and also for who does not wait for it.
+            # Before anything of the answer is sent, and also for who does not wait for it. Over stdio is no address.
             with anyio.CancelScope(shield=True):
-                await self._record.add(asking, _address_of(context), name, about(arguments), status)
+                await self._record.add(asking, client.host if client else "", name, about(arguments), status)
 
     async def _call(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None
@@ -149,25 +144,25 @@ class ToolServer(MCPServer[Any]):
             CALLS.info("call", extra=fields | {"duration_ms": round(1000 * (time.perf_counter() - began), 1)})
 
 
-def _address_of(context: Context[Any, Any] | None) -> str:
-    request = context.request_context.request if context else None
-    client = getattr(request, "client", None)
-    return client.host if client else ""
-
-
 def make_server(
     workspace: Workspace, asking: Asking, sources: TextOptions | None = None, *, seconds: float = CALL_S, **how: Any
 ) -> ToolServer:
     """A server over a workspace, which stays open for as long as it is used."""
     # A subscription would hold a stream open for news that nobody sends.
     record = ActionRecord(workspace.ledger)
-    server = ToolServer(asking, record, subscriptions=False, instructions=_instructions(workspace.schema), **how)
-    given = sources or TextOptions()
+    schema, given = workspace.schema, sources or TextOptions()
+    # The names that a model needs for its calls are shown to every client first.
+    instructions = INSTRUCTIONS.format(
+        labels=", ".join(schema.label_names),
+        edges="; ".join(str(pattern) for pattern in schema.relations[:_MOST_EDGES]),
+        example=schema.edge_example,
+    )
+    server = ToolServer(asking, record, subscriptions=False, instructions=instructions, **how)
     calls = _Calls(workspace, given, seconds)
-    tools = Tools(workspace, asking, given)
-    for name, offered in tools.offered().items():
-        writes = not offered.annotations.read_only_hint
-        server.offer(name, offered._replace(function=calls.guarded(offered.function, writes=writes)))
+    for name, offered in Tools(workspace, asking, given).offered().items():
+        function = calls.guarded(offered.function, writes=not offered.annotations.read_only_hint)
+        server.offered[name], documented = offered, _documented(offered.function)
+        server.add_tool(function, name, annotations=offered.annotations, structured_output=True, **documented)
     return server
 
 
@@ -176,20 +171,14 @@ def _documented(function: Callable[..., Any]) -> dict[str, Any]:
     return {"title": title.removesuffix("."), "description": " ".join(description.split())}
 
 
-def _instructions(schema: Schema) -> str:
-    """Write what every client is shown first, with the names that its model needs for its calls."""
-    return INSTRUCTIONS.format(
-        labels=", ".join(schema.label_names),
-        edges="; ".join(str(pattern) for pattern in schema.relations[:_MOST_EDGES]),
-        example=schema.edge_example,
-    )
-
-
 class _Calls:
     """Runs what is offered in threads, a few at a time, and says what goes wrong in words for whoever called."""
 
     def __init__(self, workspace: Workspace, sources: TextOptions, seconds: float) -> None:
-        self._places = _places_of(workspace, sources)
+        known = [workspace.store, workspace.reference, workspace.literature, workspace.ledger, workspace.settings.home]
+        known += [sources.bibliography, sources.results]
+        self._places = sorted({str(place) for place in known if place}, key=len, reverse=True)
+        """Files and servers that the workspace works with, the longest first: nobody outside needs their names."""
         self._at_a_time = anyio.CapacityLimiter(_AT_A_TIME)
         self._seconds = seconds
         self._lock = threading.Lock()
@@ -209,7 +198,7 @@ class _Calls:
                     done = await anyio.to_thread.run_sync(work, limiter=self._at_a_time, abandon_on_cancel=not writes)
                 if limit.cancelled_caught:
                     raise ToolError(f"there was no answer within {self._seconds:g} s: ask for less")
-                return _result(done)
+                return CallToolResult(content=[TextContent(type="text", text=as_json(done))], structured_content=done)
             except KgcheckError as failed:
                 raise ToolError(self._words(failed)) from failed
 
@@ -234,18 +223,6 @@ class _Calls:
         for place in self._places:
             text = text.replace(place, _FILE)
         return visible(redact(_PATH.sub(_FILE, text)), layout=True)[:_LONGEST]
-
-
-def _result(given: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=as_json(given))], structured_content=given)
-
-
-def _places_of(workspace: Workspace, sources: TextOptions) -> list[str]:
-    """Names of files and servers that a workspace works with, the longest first: nobody outside needs them."""
-    settings = workspace.settings
-    known = [workspace.store, workspace.reference, workspace.literature, workspace.ledger, settings.home]
-    known += [sources.bibliography, sources.results]
-    return sorted({str(place) for place in known if place}, key=len, reverse=True)
 
 
 PATH, HEALTH = "/mcp", "/health"

@@ -103,27 +103,28 @@ class Tools:
 
     def offered(self) -> dict[str, OfferedTool]:
         """All of them, by name; each that writes needs more than a viewer."""
-        outside = self._workspace.live or self._workspace.brain == "llm"
-        reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-        asks = reads.model_copy(update={"open_world_hint": outside})
-        live = reads.model_copy(update={"open_world_hint": self._workspace.live})
-        writes = ToolAnnotations(
-            read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-        )
-        viewing: dict[Callable[..., Any], ToolAnnotations] = {
+        live = self._workspace.live
+        asks = live or self._workspace.brain == "llm"
+        # Each with whether it asks somebody outside.
+        viewing: dict[Callable[..., Any], bool] = {
             self.check: asks,
             self.ask: asks,
-            self.search: reads,
-            self.verify: reads,
-            self.findings: reads,
-            self.explain: reads,
-            self.verified_facts: reads,
+            self.search: False,
+            self.verify: False,
+            self.findings: False,
+            self.explain: False,
+            self.verified_facts: False,
             self.ground_text: live,
-            self.brief: reads,
+            self.brief: False,
             self.check_protocol: live,
         }
-        tools = {function.__name__: OfferedTool(function, Role.VIEWER, hints) for function, hints in viewing.items()}
-        return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, writes)}
+        reads, writes = ({"read_only_hint": is_safe, "idempotent_hint": is_safe} for is_safe in (True, False))
+        tools = {
+            function.__name__: OfferedTool(function, Role.VIEWER, ToolAnnotations(**reads, open_world_hint=outside))
+            for function, outside in viewing.items()
+        }
+        hints = ToolAnnotations(**writes, destructive_hint=False, open_world_hint=False)
+        return tools | {"decide": OfferedTool(self.decide, Role.CURATOR, hints)}
 
     @with_options(OutsideCheckLimits)
     def check(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from kgcheck.service.page.triage import TriageQuery
+from kgcheck.service.page.findings import TriageQuery
 from starlette.datastructures import QueryParams
 
 from kgcheck.curation.findings import wanted
