@@ -169,7 +169,7 @@ def parse_json(text: str | bytes, *, decimals: bool = False, finite: bool = Fals
             text,
             parse_float=_decimal if decimals else _finite if finite else None,
             parse_int=_finite_whole if finite else None,
-            parse_constant=_no_number if finite else None,
+            parse_constant=_finite if finite else None,
             object_pairs_hook=_distinct if finite else None,
         )
     except RecursionError:
@@ -214,10 +214,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = Counter(name for name, _ in pairs)
         raise ValueError(f"the key {names.most_common(1)[0][0][:40]!r} stands twice in one object")
     return found
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
 
 
 _TOO_DEEP = f"it nests lists and objects deeper than {DEEPEST}"

@@ -1,7 +1,7 @@
 """``kgcheck demo``: load, audit and report a small graph of real facts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,7 +81,11 @@ def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
         show_step(f"kgcheck audit {options}")
         audit = workspace.audit()
         note(f"{summary_lines(audit.run, audit.tallies)[0]}; papers speak of {how_many(len(audit.papers), 'edge')}")
-        for finding in _of_each_type(workspace.findings(audit.run), limit):
+        by_type: defaultdict[CheckType, list[Finding]] = defaultdict(list)
+        for finding in workspace.findings(audit.run):
+            by_type[finding.task.type].append(finding)
+        # Of each type of check in turn.
+        for finding in islice(filter(None, chain.from_iterable(zip_longest(*by_type.values()))), limit):
             observed = "; ".join(filter(None, (evidence_line(deciding(finding)[0]), proposal(finding.change))))
             reason = f"{finding.fingerprint[:8]} {finding.mark.value} {finding.verdict.reason.value}"
             result(f"{reason}: {what_of(finding)}; {observed}")
@@ -92,13 +96,6 @@ def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
             for objective in sorted((demo / "protocols").glob("*.toml")):
                 _design(workspace, objective, out / "protocols" / objective.stem, show_step)
     note(f"next: open the report, or kgcheck explain FINDING --ledger {settings.ledger_file}")
-
-
-def _of_each_type(findings: Iterable["Finding"], limit: int) -> list["Finding"]:
-    by_type: defaultdict[CheckType, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_type[finding.task.type].append(finding)
-    return list(islice(filter(None, chain.from_iterable(zip_longest(*by_type.values()))), limit))
 
 
 def _design(workspace: "Workspace", objective: Path, folder: Path, show_step: Callable[[str], None]) -> None:

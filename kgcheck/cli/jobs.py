@@ -47,7 +47,7 @@ def job() -> None:
 @table_or_json_option()
 def job_list(config: Path | None, format_: str) -> None:
     """List the jobs, each with its schedule and its last run."""
-    from kgcheck.workspace.job_listing import job_rows
+    from kgcheck.workspace.jobs import job_rows
 
     rows = job_rows(_project(config))
     show_rows(format_, rows, ("job", "kind", "schedule", "next", "last", "state", "severity"))
@@ -58,7 +58,7 @@ def job_list(config: Path | None, format_: str) -> None:
 @_CONFIG
 def job_show(name: str, config: Path | None) -> None:
     """Show the job NAME whole, with what it takes by default, as JSON."""
-    from kgcheck.workspace.job_listing import job_row
+    from kgcheck.workspace.jobs import job_row
 
     json_result(job_row(_project(config), name))
 
@@ -100,7 +100,7 @@ def job_run(name: str, config: Path | None, planned: datetime | None, format_: s
 @table_or_json_option()
 def job_history(name: str | None, config: Path | None, limit: int, format_: str) -> None:
     """List the runs of all jobs, or of the job NAME, the newest first."""
-    from kgcheck.workspace.job_listing import history_rows
+    from kgcheck.workspace.jobs import history_rows
 
     rows = history_rows(_project(config), name, limit)
     show_rows(format_, rows, ("job", "state", "severity", "started", "finished", "attempt", "message"))

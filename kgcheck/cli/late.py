@@ -22,17 +22,12 @@ def current_name(name: str) -> str:
     return new or name
 
 
-def _quieten(ctx: click.Context, option: click.Parameter, value: bool) -> None:
-    if value:
-        be_quiet(ctx)
-
-
 _QUIET = click.Option(
     ["-q", "--quiet"],
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=_quieten,
+    callback=lambda context, option, value: be_quiet(context) if value else None,
     help="Write only errors to stderr, and no notes and no progress.",
 )
 

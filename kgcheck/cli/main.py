@@ -133,25 +133,20 @@ def run(arguments: list[str]) -> int:
     with _listening() as came:
         try:
             _refuse_odd_names(arguments)
-            code = _run(arguments)
+            try:
+                result = cli.main(arguments, prog_name="kgcheck", standalone_mode=False)
+            except SystemExit as error:
+                # click and rich leave so when the reader of a pipe has gone: there is nobody left to tell.
+                result = EXIT_PIPE_CLOSED if error.code else 0
             # What is left in the buffer is written while an error can still be told.
             sys.stdout.flush()
-            return code
+            return result if isinstance(result, int) else 0
         except Exception as error:
             # Libraries written in C turn Ctrl-C into errors of their own.
             return _interrupted(came[0], arguments) if came else _failed(error, arguments)
         except KeyboardInterrupt as error:
             _show_notes(error)
             return _interrupted(came[0] if came else signal.SIGINT, arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    try:
-        result = cli.main(arguments, prog_name="kgcheck", standalone_mode=False)
-    except SystemExit as error:
-        # click and rich leave so when the reader of a pipe has gone: there is nobody left to tell.
-        return EXIT_PIPE_CLOSED if error.code else 0
-    return result if isinstance(result, int) else 0
 
 
 def _failed(error: Exception, arguments: Sequence[str] = ()) -> int:

@@ -45,13 +45,7 @@ def _prefix(context: click.Context, parameter: click.Parameter, value: str) -> s
     "--prefix", default="", callback=_prefix, help="Path under which a reverse proxy shows the service, such as /kg."
 )
 @click.option("--tasks", type=click.IntRange(1, 64), default=2, show_default=True, help="Tasks at the same time.")
-def serve(
-    parts: dict[str, Any],
-    listening: ListeningOptions,
-    config: Path | None,
-    prefix: str,
-    tasks: int,
-) -> None:
+def serve(parts: dict[str, Any], listening: ListeningOptions, config: Path | None, prefix: str, tasks: int) -> None:
     """Serve the HTTP API and the page, until Ctrl-C or SIGTERM.
 
     While there are no users, the service listens to this machine alone, and whoever has the token of its start is the
@@ -63,6 +57,11 @@ def serve(
     from kgcheck.service.server import serve
     from kgcheck.service.state import ServiceOptions
 
+    def show(address: str, token: str) -> None:
+        note(f"serving on {address}")
+        if token:
+            secret_note(f"while there are no users, open {address}sign-in?token={token}")
+
     options = ServiceOptions(
         **parts,
         config=config,
@@ -70,13 +69,7 @@ def serve(
         hosts=tuple(name.lower() for name in listening.allowed_hosts),
         limits=ServiceLimits(per_minute=listening.rate, tasks=tasks),
     )
-    serve(options, listening, on_start=_show)
-
-
-def _show(address: str, token: str) -> None:
-    note(f"serving on {address}")
-    if token:
-        secret_note(f"while there are no users, open {address}sign-in?token={token}")
+    serve(options, listening, on_start=show)
 
 
 @click.command("mcp")

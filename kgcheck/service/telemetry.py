@@ -36,25 +36,10 @@ REQUESTS = logging.getLogger("kgcheck.requests")
 
 _request: ContextVar[str | None] = ContextVar("request", default=None)
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_NOBODY, _NO_ROUTE = "-", "(none)"
 
 
 def start_logging() -> None:
     """Write the logs of this process as JSON lines on stderr, instead of whatever wrote them before."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_formatter())
-    handler.addFilter(_with_request)
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("kgcheck").setLevel(logging.INFO)
-    # It says when it starts, and where it listens; its own lines of requests hold the query.
-    logging.getLogger("uvicorn.error").setLevel(logging.INFO)
-    logging.getLogger("uvicorn.access").disabled = True
-    logging.captureWarnings(capture=True)
-
-
-def _formatter() -> logging.Formatter:
     try:
         from pythonjsonlogger.json import JsonFormatter
     except ImportError as error:
@@ -74,17 +59,22 @@ def _formatter() -> logging.Formatter:
         def formatException(self, ei: Any) -> str:
             return where_of(ei[1])
 
-    return Lines(
-        ["levelname", "name", "message", "request"],
-        rename_fields={"levelname": "level", "name": "logger"},
-        timestamp="at",
-    )
+    def with_request(record: logging.LogRecord) -> bool:
+        record.request = getattr(record, "request", None) or _request.get()
+        return True
 
-
-def _with_request(record: logging.LogRecord) -> bool:
-    if not hasattr(record, "request"):
-        record.request = _request.get()
-    return True
+    names = {"levelname": "level", "name": "logger"}
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines([*names, "message", "request"], rename_fields=names, timestamp="at"))
+    handler.addFilter(with_request)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("kgcheck").setLevel(logging.INFO)
+    # It says when it starts, and where it listens; its own lines of requests hold the query.
+    logging.getLogger("uvicorn.error").setLevel(logging.INFO)
+    logging.getLogger("uvicorn.access").disabled = True
+    logging.captureWarnings(capture=True)
 
 
 def where_of(error: BaseException | None) -> str:
@@ -109,8 +99,9 @@ class RequestLog(HttpMiddleware):
     """
 
     async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        name, began, status = _id_of(scope), time.perf_counter(), 0
-        mark = _request.set(name)
+        given = next((value for key, value in scope["headers"] if key == REQUEST_ID.encode()), b"")
+        name = given.decode() if _GIVEN.fullmatch(given) else secrets.token_hex(8)
+        began, status, mark = time.perf_counter(), 0, _request.set(name)
         scope.setdefault("state", {})["request_id"] = name
 
         async def sending(message: "Message") -> None:
@@ -133,8 +124,11 @@ class RequestLog(HttpMiddleware):
 
 
 def _write(scope: "Scope", status: int, began: float, error: BaseException | None = None) -> None:
+    # From the gate of the service, or from Starlette's own authentication.
+    principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
+    name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
     fields = {
-        "who": _who(scope),
+        "who": name or "-",
         "method": scope["method"],
         "route": route_of(scope),
         "status": status,
@@ -145,23 +139,12 @@ def _write(scope: "Scope", status: int, began: float, error: BaseException | Non
     REQUESTS.log(logging.ERROR if status >= 500 else logging.INFO, "request", extra=fields)
 
 
-def _who(scope: "Scope") -> str:
-    principal = getattr(scope.get("state", {}).get("caller"), "principal", None)
-    name = principal.name if principal else getattr(scope.get("user"), "display_name", None)
-    return name or _NOBODY
-
-
 def route_of(scope: "Scope") -> str:
     """The route that a request took, as it stands in the API: ``/v1/runs/{run}``."""
     # A route of a router that another one includes knows only its own part of the path.
     route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
     # A mounted part (static files) has no route of its own.
-    return getattr(route, "path_format", None) or getattr(route, "path", None) or _NO_ROUTE
-
-
-def _id_of(scope: "Scope") -> str:
-    given = next((value for key, value in scope["headers"] if key == REQUEST_ID.encode()), b"")
-    return given.decode() if _GIVEN.fullmatch(given) else secrets.token_hex(8)
+    return getattr(route, "path_format", None) or getattr(route, "path", None) or "(none)"
 
 
 _EXTRA, _NAME = "telemetry", "kgcheck"
@@ -195,7 +178,14 @@ def start_telemetry(exporter: "SpanExporter | None" = None, *, cleartext_hosts: 
     """
     global _started
     if exporter is None:
-        _refuse_cleartext(cleartext_hosts)
+        endpoint, headers = (
+            os.environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""
+            for name in ("ENDPOINT", "HEADERS")
+        )
+        address = urlsplit(endpoint)
+        # Headers may carry a token, and an address a password.
+        if address.scheme != "https" and address.hostname and (headers or "@" in address.netloc):
+            refuse_cleartext(address.hostname, cleartext_hosts, "write OTEL_EXPORTER_OTLP_ENDPOINT with https://")
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -219,17 +209,6 @@ def stop_telemetry() -> None:
         _started = None
 
 
-def _refuse_cleartext(named: str) -> None:
-    """Refuse to send headers, which may carry a token, or a password of the address, in the clear."""
-    endpoint, headers = (
-        os.environ.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or os.environ.get(f"OTEL_EXPORTER_OTLP_{name}") or ""
-        for name in ("ENDPOINT", "HEADERS")
-    )
-    address = urlsplit(endpoint)
-    if address.scheme != "https" and address.hostname and (headers or "@" in address.netloc):
-        refuse_cleartext(address.hostname, named, "write OTEL_EXPORTER_OTLP_ENDPOINT with https://")
-
-
 class _Traced(HttpMiddleware):
     def __init__(self, app: "ASGIApp", tracer: Any) -> None:
         super().__init__(app)
@@ -237,7 +216,7 @@ class _Traced(HttpMiddleware):
 
     async def handle(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         from opentelemetry.propagate import extract
-        from opentelemetry.trace import SpanKind
+        from opentelemetry.trace import SpanKind, Status, StatusCode
 
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         how = {"context": extract(headers), "kind": SpanKind.SERVER, **_SILENT}
@@ -245,25 +224,16 @@ class _Traced(HttpMiddleware):
 
             async def sending(message: "Message") -> None:
                 if message["type"] == "http.response.start":
-                    _describe(span, scope, message["status"])
+                    method, route, status = scope["method"], route_of(scope), message["status"]
+                    span.update_name(f"{method} {route}")
+                    known = {"http.request.method": method, "http.route": route, "http.response.status_code": status}
+                    span.set_attributes(known | ({"kgcheck.request.id": name} if (name := _request.get()) else {}))
+                    if status >= 500:
+                        span.set_status(Status(StatusCode.ERROR))
                 await send(message)
 
             with _marked(span):
                 await self._app(scope, receive, sending)
-
-
-def _describe(span: Any, scope: "Scope", status: int) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    route = route_of(scope)
-    span.update_name(f"{scope['method']} {route}")
-    span.set_attributes(
-        {"http.request.method": scope["method"], "http.route": route, "http.response.status_code": status}
-    )
-    if name := _request.get():
-        span.set_attribute("kgcheck.request.id", name)
-    if status >= 500:
-        span.set_status(Status(StatusCode.ERROR))
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from kgcheck.inputs import refuse_outside
 from kgcheck.options import GroundLimits, TextOptions
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
-from kgcheck.protocols.checking.check import CheckedProtocol
 from kgcheck.protocols.checking.remarks import StudyRemark, StudyState
 from kgcheck.protocols.protocol import read_protocol
 from kgcheck.protocols.rendering import rendered_checks
@@ -64,8 +63,13 @@ def ground_folder(
                 more.append(f"{name}: something could not be looked at")
             more += [f"{name}: {line}" for line in grounder.partly_looked(found)]
             for remarked in _failing(found, limits):
-                wrong[_key(found, name, remarked)] = _remark_example(found, name, remarked)
-                counts[remarked.remark.value] += 1
+                remark, repair = remarked.remark.value, remarked.repair.to if remarked.repair else ""
+                # By its words, which it has wherever its sentence stands.
+                words = (remark, remarked.stated, str(remarked.task or ""), found.text_of(remarked))
+                key = f"{name} {remark} {text_digest(chr(0).join(words))[:12]}"
+                text = f"{name}, {place_of(found, remarked)}: {remarked.words}"
+                wrong[key] = _example(remarked.finding, remarked.state.value, remark, text, repair)
+                counts[remark] += 1
             for form in job.forms if out else ():
                 report = Path(out or "") / f"{name}{_MARK}{'md' if form == 'markdown' else form}"
                 write_text(report, rendered(found, form))
@@ -105,8 +109,18 @@ def check_folder(
             refused.append(error.message)
     found, notes = workspace.check_protocols(readable, bibliography=bibliography)
     names = {str(path): path.relative_to(folder).as_posix() for path in readable}
-    fallen = {f"{names[checked.name]} {f.step}": (checked, f.step) for checked in found for f in checked.fallen}
+    fallen = {
+        f"{names[checked.name]} {f.step}": [r for r in checked.remarks if r.step == f.step]
+        for checked in found
+        for f in checked.fallen
+    }
     new = sorted(set(fallen) - set(before))
+    examples = [
+        _example(r.finding, r.state.value, r.remark.value, f"{name}: {r.note}", r.repair)
+        for name in new[:EXAMPLES]
+        for r in fallen[name]
+        if r.state is StudyState.FALLEN and r.remark is not StudyRemark.FOLLOWS_FALLEN
+    ]
     if out:
         write_text(out, rendered_checks(found, "json"))
     severities = [Severity.of(checked.exit_code(job.fail_on)) for checked in found]
@@ -115,7 +129,7 @@ def check_folder(
         worst((*severities, Severity.WARN if refused else Severity.OK)),
         f"{how_many(len(found), 'protocol')}, {how_many(len(fallen), 'step')} fell{shown}",
         new=len(new),
-        examples=tuple(row for name in new[:EXAMPLES] for row in _fallen_examples(name, *fallen[name])),
+        examples=tuple(examples),
         reports=(str(out),) if out else (),
         notes=(*refused, *notes),
         figures={"protocols": len(found), "fallen": sorted(fallen), "refused": refused},
@@ -141,26 +155,7 @@ def _failing(found: Grounded, limits: GroundLimits) -> list[Remarked]:
     return [r for r in found.remarks if r.state in states or r.remark.value in over or r.state.value in over]
 
 
-def _key(found: Grounded, name: str, remarked: Remarked) -> str:
-    """A remark by its words, which it has wherever its sentence stands."""
-    words = (remarked.remark.value, remarked.stated, str(remarked.task or ""), found.text_of(remarked))
-    return f"{name} {remarked.remark.value} {text_digest(chr(0).join(words))[:12]}"
-
-
-def _remark_example(found: Grounded, name: str, remarked: Remarked) -> dict[str, str]:
-    text = f"{name}, {place_of(found, remarked)}: {remarked.words}"
-    proposal = remarked.repair.to if remarked.repair else ""
-    return _example(remarked.finding, remarked.state.value, remarked.remark.value, text, proposal)
-
-
-def _fallen_examples(name: str, checked: CheckedProtocol, step: str) -> list[dict[str, str]]:
-    return [
-        _example(r.finding, r.state.value, r.remark.value, f"{name}: {r.note}", r.repair)
-        for r in checked.remarks
-        if r.step == step and r.state is StudyState.FALLEN and r.remark is not StudyRemark.FOLLOWS_FALLEN
-    ]
-
-
 def _example(finding: str, outcome: str, reason: str, text: str, proposal: str) -> dict[str, str]:
+    """A remark, as messages show findings."""
     shown = {"finding": finding[:8], "outcome": outcome, "reason": reason}
     return shown | {"what": text, "names": "", "proposal": proposal}

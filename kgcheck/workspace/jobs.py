@@ -1,10 +1,11 @@
-"""Run the jobs of kgcheck.toml: load, refresh, audit, batch, ground and protocols."""
+"""The jobs of kgcheck.toml: list them and their runs; load, refresh, audit, batch, ground and check protocols."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kgcheck.audit.run import options_in
 from kgcheck.bench.batches import answer_questions, check_items, verify_claims
 from kgcheck.bench.runner import Batch, set_aside
 from kgcheck.curation.facets import counted_of, example_rows, new_findings, settled
-from kgcheck.curation.jobs import EXAMPLES, Delivery, JobWork, notify, old_runs, open_since, work_by_rule
+from kgcheck.curation.jobs import EXAMPLES, JobWork, notify, old_runs, open_since, work_by_rule
 from kgcheck.curation.project import (
     AuditJob,
     BatchJob,
@@ -68,17 +69,15 @@ def run_job(
             worker = JobWorker(project, lease, ledger, progress)
             lease.perform(worker.work)
         ended, done = runs.get(run.number), worker.done
-    notes = [_follow(project, follower, progress) for follower in project.following(name)]
+    notes = []
+    for follower in project.following(name):
+        try:
+            _, after = run_job(project, follower, progress=progress)
+            notes.append(f"then {follower}: {after.severity.value}: {after.message}")
+        except KgcheckError as error:
+            # What goes wrong in it is its own, and written down.
+            notes.append(f"then {follower} failed: {error.message}")
     return ended, replace(done, notes=(*done.notes, *notes))
-
-
-def _follow(project: Project, name: str, progress: Progress | None) -> str:
-    """Run a job that comes after another one: how it ended. What goes wrong in it is its own, and written down."""
-    try:
-        _, done = run_job(project, name, progress=progress)
-    except KgcheckError as error:
-        return f"then {name} failed: {error.message}"
-    return f"then {name}: {done.severity.value}: {done.message}"
 
 
 @contextmanager
@@ -97,6 +96,77 @@ def job_ledger(project: Project) -> LedgerPlace:
 def project_settings(project: Project) -> Settings:
     """Settings from the environment; the home is beside kgcheck.toml, unless the environment names another."""
     return read_settings() if "KGCHECK_HOME" in os.environ else read_settings(home=project.folder / ".kgcheck")
+
+
+def job_rows(project: Project) -> list[dict[str, Any]]:
+    """The jobs of a project: kind, schedule, when it runs next, and how its last run ended."""
+    rows = []
+    with _runs(project) as runs:
+        for name, job in project.values.jobs.items():
+            schedule = project.schedule_of(name)
+            last = next(iter(runs.history(name, 1)), None) if runs else None
+            store = project.store_of(job)
+            rows.append(
+                {
+                    "job": name,
+                    "kind": job.kind,
+                    "store": store.place if store else None,
+                    "schedule": schedule.text if schedule else None,
+                    "next": _shown(schedule.after(clock.now())) if schedule else None,
+                    "last": _shown(last.created) if last else None,
+                    "state": last.state.value if last else None,
+                    "severity": last.severity if last else None,
+                }
+            )
+    return rows
+
+
+def job_row(project: Project, name: str) -> dict[str, Any]:
+    """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
+    job = project.job(name)
+    store, schedule = project.store_of(job), project.schedule_of(name)
+    return {
+        "job": name,
+        "file": str(project.path.absolute()),
+        "ledger": str(job_ledger(project)),
+        **job.model_dump(mode="json"),
+        "store": store.model_dump(mode="json") if store else None,
+        "time_zone": str(schedule.zone) if schedule else None,
+        "next": _shown(schedule.after(clock.now())) if schedule else None,
+        **project.places_of(job),
+    }
+
+
+def history_rows(project: Project, name: str | None, limit: int) -> list[dict[str, Any]]:
+    """Runs of jobs, the newest first, of those too that stand in the file no more."""
+    with _runs(project) as runs:
+        found = runs.history(name, limit) if runs else []
+    if name is not None and not found:
+        project.job(name)
+    return [_history_row(run) for run in found]
+
+
+def _history_row(run: WorkItem) -> dict[str, Any]:
+    row = run.as_job_run()
+    lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < clock.now()
+    times = {"planned": run.planned, "started": run.started, "finished": run.ended}
+    shown = {name: _shown(at) if at else None for name, at in times.items()}
+    return row | shown | ({"message": "no sign of life: the next run takes it over"} if lost else {})
+
+
+@contextmanager
+def _runs(project: Project) -> Iterator[WorkTable | None]:
+    """The runs in the ledger; None where there is none yet."""
+    place = job_ledger(project)
+    if isinstance(place, Path) and not place.exists():
+        yield None
+        return
+    with Ledger(place, create=False) as ledger:
+        yield WorkTable(ledger.database)
+
+
+def _shown(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
 
 
 class JobWorker:
@@ -120,22 +190,25 @@ class JobWorker:
         if self._job.notify:
             # Refused before the work, not after it.
             self._project.check_trusted()
-        self.done = work_by_rule(self._lease, self._job.retry, self._work, self._notify)
+        entries, hosts = self._project.values.notifications, self._settings.cleartext_hosts
+        send = partial(notify, entries, self._job.notify, cleartext_hosts=hosts)
+        self.done = work_by_rule(self._lease, self._job.retry, self._work, send)
         keep, ledger = self._job.keep, self._ledger
-        old = set[str]()
         if keep != Retention():
             old = old_runs(keep, self._runs.history(self._name), clock.now())
             old -= needed(ledger, old)
-        forget(ledger.database, sorted(old))
-        files = VerifiedFiles.of(ledger, self._settings.home)
-        for run in old:
-            files.remove(run)
+            forget(ledger.database, sorted(old))
+            files = VerifiedFiles.of(ledger, self._settings.home)
+            for run in old:
+                files.remove(run)
         return self._lease.work.result
 
     def _work(self) -> JobWork:
         match self._job:
             case LoadJob() as job:
-                return self._load(job)
+                quarantine = self._path(job.quarantine) if job.quarantine else None
+                options = {name: getattr(job, name) for name in LoadOptions.model_fields}
+                return self._load(job.directory, quarantine, options)
             case AuditJob() as job:
                 return self._load_and_audit(job)
             case RefreshJob() as job:
@@ -144,10 +217,6 @@ class JobWorker:
                 return self._batch(job)
             case job:
                 return self._check_files(job)
-
-    def _notify(self, run: WorkItem, done: JobWork, failure: str) -> list[Delivery]:
-        entries, named = self._project.values.notifications, self._settings.cleartext_hosts
-        return notify(entries, self._job.notify, run, done, failure, cleartext_hosts=named)
 
     def _open(self, reference: str | None = None, **more: Any) -> Workspace:
         store = self._project.store_of(self._job)
@@ -165,19 +234,12 @@ class JobWorker:
     def _open_for(self, job: Checking | CheckingFiles) -> Workspace:
         """A workspace with the references and the papers that a job names, or the default ones."""
         reference, literature = self._project.reference_of(job), self._project.literature_of(job)
-        brain = (job.brain if isinstance(job, Checking) else None) or self._default_brain
+        brain = "rules"
+        if isinstance(job, Checking):
+            brain = job.brain or ("llm" if job.team_budget and self._settings.llm_model else "rules")
         return self._open(reference.snapshot if reference else None, literature=literature, live=job.live, brain=brain)
 
-    @property
-    def _default_brain(self) -> str:
-        is_of_model = isinstance(self._job, Checking) and self._job.team_budget and self._settings.llm_model
-        return "llm" if is_of_model else "rules"
-
-    def _load(self, job: LoadJob) -> JobWork:
-        quarantine = self._path(job.quarantine) if job.quarantine else None
-        return self._loaded(job.directory, quarantine, {name: getattr(job, name) for name in LoadOptions.model_fields})
-
-    def _loaded(self, directory: str, quarantine: Path | None, options: dict[str, Any]) -> JobWork:
+    def _load(self, directory: str, quarantine: Path | None, options: dict[str, Any]) -> JobWork:
         with self._open() as workspace:
             loaded = workspace.load(self._project.place(directory), quarantine=quarantine, **options)
         rejected = how_many(loaded.quarantined, "row")
@@ -194,7 +256,7 @@ class JobWorker:
         if job.build and (built := self._build_import(job)):
             before.append(built)
         if job.load is not None:
-            loaded = self._loaded(job.load, None, {})
+            loaded = self._load(job.load, None, {})
             before.append(replace(loaded, message=f"loaded {loaded.message}"))
         if job.papers:
             before.append(self._gather(job, job.papers))
@@ -231,13 +293,18 @@ class JobWorker:
 
     def _audit(self, job: Checking, since: Path | None = None) -> JobWork:
         with self._open_for(job) as workspace:
-            options = options_in(workspace, job)
-            begun = self._begun(options, workspace)
-            audit, notes = self._go_on(workspace, begun) if begun else (None, tuple[str, ...]())
+            audit, notes = None, list[str]()
+            if begun := self._begun(options_in(workspace, job), workspace):
+                try:
+                    audit, notes = workspace.resume(begun), [f"went on with audit {begun.id}"]
+                except LedgerError as error:
+                    notes = [f"audit {begun.id} was begun anew: {error.message}"]
             if audit is None and since and since.exists():
-                audit, notes = self._changed(workspace, job, since)
-            if audit is None:
-                audit = workspace.audit(job.scope)
+                try:
+                    audit, notes = workspace.audit(job.scope, changed_since=since), []
+                except UsageError as error:
+                    notes = [f"the graph was read anew: {error.message}"]
+            audit = audit or workspace.audit(job.scope)
             return self._judged(job, workspace, audit, (*notes, *audit.notes))
 
     def _refresh(self, job: RefreshJob) -> JobWork:
@@ -271,21 +338,19 @@ class JobWorker:
         snapshot, newer = Path(reference.snapshot), _newer_of(Path(reference.snapshot))
         with self._open(str(newer)) as workspace:
             if job.fetch:
-                self._fetch(job, files, workspace)
+                with Http(self._settings) as http:
+                    schema, sources = workspace.schema, job.sources
+                    done = fetch_references(files, schema, http, sources=sources, progress=self._progress)
+                if failed := [f"{f.source} {f.file}: {f.failure}" for f in done if f.failure]:
+                    raise SourceUnreachable(
+                        f"{len(failed)} of {how_many(len(done), 'file')} could not be fetched: {'; '.join(failed[:3])}",
+                        "no snapshot was made of the rest; files that came are not fetched again",
+                    )
             workspace.build_reference(files, releases=reference.releases)
             if not snapshot.exists():
                 return {"snapshot made": 1}
             counts = compare_snapshots(snapshot, newer, workspace.schema)
         return {f"{c.source} {c.table}": changed for c in counts if (changed := c.added + c.removed + c.changed)}
-
-    def _fetch(self, job: RefreshJob, files: Path, workspace: Workspace) -> None:
-        with Http(self._settings) as http:
-            done = fetch_references(files, workspace.schema, http, sources=job.sources, progress=self._progress)
-        if failed := [f"{f.source} {f.file}: {f.failure}" for f in done if f.failure]:
-            raise SourceUnreachable(
-                f"{len(failed)} of {how_many(len(done), 'file')} could not be fetched: {'; '.join(failed[:3])}",
-                "no snapshot was made of the rest; files that came are not fetched again",
-            )
 
     def _batch(self, job: BatchJob) -> JobWork:
         file, out = Path(self._project.place(job.file)), self._path(job.out)
@@ -329,21 +394,6 @@ class JobWorker:
             if same and not audit.is_check and audit.started >= since:
                 return audit
         return None
-
-    @staticmethod
-    def _changed(workspace: Workspace, job: Checking, since: Path) -> tuple[AuditResult | None, tuple[str, ...]]:
-        """Audit a graph that is as it was when another snapshot was looked into, where one was."""
-        try:
-            return workspace.audit(job.scope, changed_since=since), ()
-        except UsageError as error:
-            return None, (f"the graph was read anew: {error.message}",)
-
-    @staticmethod
-    def _go_on(workspace: Workspace, begun: Run) -> tuple[AuditResult | None, tuple[str, ...]]:
-        try:
-            return workspace.resume(begun), (f"went on with audit {begun.id}",)
-        except LedgerError as error:
-            return None, (f"audit {begun.id} was begun anew: {error.message}",)
 
     def _judged(self, job: Checking, workspace: Workspace, audit: AuditResult, notes: tuple[str, ...]) -> JobWork:
         new = new_findings(self._ledger, audit.run, EXAMPLES)

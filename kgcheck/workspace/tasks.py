@@ -5,6 +5,7 @@ whether it is to be begun, gone on with, or is whole. So nothing is lost and not
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -41,7 +42,6 @@ class TaskWork(NamedTuple):
 
     @property
     def task(self) -> WorkItem:
-        """The task as it stands."""
         return self.lease.work
 
 
@@ -83,14 +83,15 @@ class TaskKind(NamedTuple):
         try:
             return self.wanted.model_validate(dict(parameters), extra="forbid").model_dump(mode="json")
         except ValidationError as error:
-            raise UsageError(
-                f"this is no task of the kind {self.name}: {wrong_parts(error, 5)}",
-                "see docs/http_api.md",
-            ) from None
+            why = f"this is no task of the kind {self.name}: {wrong_parts(error, 5)}"
+            raise UsageError(why, "see docs/http_api.md") from None
 
 
 def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
-    wanted, begun, notes = AuditWanted.model_validate(work.task.parameters), _run_of(workspace, work.task.run), []
+    wanted, begun, notes = AuditWanted.model_validate(work.task.parameters), None, []
+    if work.task.run:
+        with suppress(UnknownName):
+            begun = workspace.run(work.task.run)
     if begun is not None and begun.finished:
         # Killed between the end of the audit and that of the task.
         return _audit_row(workspace, begun)
@@ -109,15 +110,6 @@ def _audit(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
 def _audit_row(workspace: Workspace, run: Run, notes: Iterable[str] = ()) -> dict[str, Any]:
     counts = {outcome.value: count for outcome, count in sorted(outcomes(workspace.tallies(run)).items())}
     return {"run": run.id, "outcomes": counts, "unfinished": not run.finished, "notes": list(notes)}
-
-
-def _run_of(workspace: Workspace, name: str | None) -> Run | None:
-    if name is None:
-        return None
-    try:
-        return workspace.run(name)
-    except UnknownName:
-        return None
 
 
 def _patch(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
@@ -141,20 +133,12 @@ def _job(workspace: Workspace, work: TaskWork) -> dict[str, Any]:
     return JobWorker(project, work.lease, work.ledger).work()
 
 
-def _loads(task: WorkItem, config: Path | None) -> bool:
-    return isinstance(_known_job(task, config), LoadJob)
-
-
 def _retries(task: WorkItem, config: Path | None) -> int:
     job = _known_job(task, config)
     return job.retry.times if job else 0
 
 
-def _following(task: WorkItem, config: Path | None) -> list[dict[str, Any]]:
-    return [{"job": name} for name in _project(config).following(task.job or "")]
-
-
-def _known_job(task: WorkItem, config: Path | None) -> "AnyJob | None":
+def _known_job(task: WorkItem, config: Path | None) -> AnyJob | None:
     """The job of a task; one that cannot be looked up now fails when it is begun."""
     try:
         return _project(config).job(task.job or "")
@@ -162,7 +146,7 @@ def _known_job(task: WorkItem, config: Path | None) -> "AnyJob | None":
         return None
 
 
-def _project(config: Path | None) -> "Project":
+def _project(config: Path | None) -> Project:
     if config is None:
         raise UsageError("the service has no jobs", "kgcheck serve --config kgcheck.toml")
     return read_project(config)
@@ -172,7 +156,14 @@ KINDS: dict[str, TaskKind] = {
     kind.name: kind
     for kind in (
         TaskKind("audit", AuditWanted, _audit),
-        TaskKind("job", JobWanted, _job, writes=_loads, retries=_retries, following=_following),
+        TaskKind(
+            "job",
+            JobWanted,
+            _job,
+            writes=lambda task, config: isinstance(_known_job(task, config), LoadJob),
+            retries=_retries,
+            following=lambda task, config: [{"job": name} for name in _project(config).following(task.job or "")],
+        ),
         TaskKind("patch_apply", PatchWanted, _patch, writes=lambda task, config: True),
         TaskKind(_UNDO, PatchWanted, _patch, writes=lambda task, config: True),
     )

@@ -128,33 +128,6 @@ def press(page: Page, key: str, words: str) -> None:
     expect(page.locator("#live")).to_contain_text(words, timeout=WAIT_MS)
 
 
-def test_a_list_is_gone_through_by_keyboard(browser: Browser, served: Served) -> None:
-    with visiting(browser, served) as (page, trouble):
-        page.goto(f"{served.address}/findings?type=attribute")
-        names = rows_of(page)
-        expect(page.locator(f"#detail article[data-finding='{names[0]}']")).to_be_visible(timeout=WAIT_MS)
-
-        page.keyboard.press("j")
-        page.keyboard.press("j")
-        page.keyboard.press("k")
-        assert current(page) == names[1]
-        expect(page.locator(f"#detail article[data-finding='{names[1]}']")).to_be_visible(timeout=WAIT_MS)
-        assert page.evaluate("() => document.activeElement.closest('.row').dataset.finding") == names[1]
-
-        page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-        page.keyboard.press("Escape")
-        page.keyboard.press("/")
-        assert page.evaluate("() => document.activeElement.id") == "q"
-        page.keyboard.type("ja")
-        assert page.input_value("#q") == "ja"
-        page.keyboard.press("Escape")
-        press(page, "x", "Selected")
-        expect(page.locator("#selected")).to_have_text("1")
-        assert page.evaluate(SHIFT) < 0.1
-        assert trouble == []
-
-
 NUMBERS = """() => [...document.querySelectorAll("main td.n")].filter((cell) => cell.checkVisibility())
   .map((cell) => [cell.textContent.trim(), cell.getBoundingClientRect()])
   .map(([text, box]) => [text, box.left >= 0 && box.right <= document.documentElement.clientWidth])"""
@@ -190,27 +163,6 @@ def test_numbers_and_names_can_be_read_at_every_width(
         assert page.evaluate(LABELS, kind) == []
         assert page.evaluate(OVERFLOW) <= 0
         assert trouble == []
-
-
-@pytest.mark.slow
-def test_nodes_and_saved_filters_are_reached_by_keyboard(browser: Browser, served: Served) -> None:
-    with visiting(browser, served) as (page, _):
-        page.goto(f"{served.address}/findings?type=existence&q=B4DFC2")
-        page.get_by_label("Name of this filter").press_sequentially("merged")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("link", name="merged", exact=True)).to_have_attribute("aria-current", "true")
-
-        page.goto(f"{served.address}/findings")
-        page.get_by_role("link", name="merged", exact=True).focus()
-        page.keyboard.press("Enter")
-        expect(page.locator("#total")).to_have_text("1 finding")
-        page.locator("#rows .row a").press("Enter")
-        page.get_by_role("link", name="Protein B4DFC2").press("Enter")
-        expect(page.get_by_role("heading", level=1)).to_contain_text("B4DFC2")
-        found = Axe().run(page, options=AXE).response["violations"]
-        assert [(v["id"], [node["html"][:200] for node in v["nodes"][:3]]) for v in found] == []
-        page.get_by_role("link", name="Decide about them").press("Enter")
-        expect(page.locator("#total")).to_contain_text("finding")
 
 
 def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Served) -> None:

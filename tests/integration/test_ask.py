@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -21,14 +20,6 @@ def test_answers_come_with_their_paths() -> None:
     assert "O60502" in said.out
     assert "MGEA5 TRANSLATED_INTO O60502" in said.out
     assert "understood as: Protein <-TRANSLATED_INTO- Gene MGEA5" in said.err
-
-
-def test_yes_comes_with_the_edge() -> None:
-    said = ask("Does MGEA5 encode O60502?")
-
-    assert said.code == 0
-    assert said.out.splitlines()[1] == "yes"
-    assert "MGEA5 TRANSLATED_INTO O60502" in said.out
 
 
 def test_the_examples_of_the_help_are_answered_over_the_demo() -> None:
@@ -81,22 +72,3 @@ def test_what_ends_how(question: str, code: int, out: str | None, err: str) -> N
     assert said.out == out if out is not None else said.out.startswith("Read as: ")
     assert err in said.err
     assert "Traceback" not in said.err
-
-
-def test_a_store_that_is_not_there(tmp_path: Path) -> None:
-    assert kgcheck("ask", "Which proteins?", "--store", tmp_path / "none.lbdb").refuses("there is no graph at")
-
-
-def test_a_batch_goes_on_and_shows_its_metrics(tmp_path: Path) -> None:
-    file = tmp_path / "q.json"
-    file.write_text(json.dumps([{"question": "Which protein does MGEA5 code for?", "type": "x", "answer": ["O60502"]}]))
-    command = ("batch", "kgqa", file, "--store", demo().store, "--out", tmp_path / "out")
-
-    first, again = kgcheck(*command), kgcheck(*command)
-
-    assert (first.code, again.code) == (0, 0)
-    assert first.out == again.out
-    assert "exact_match" in first.out
-    assert "1 done now, 0 before" in first.err
-    assert "0 done now, 1 before" in again.err
-    assert kgcheck(*command[:2], tmp_path / "none.json", *command[3:]).refuses("there is no file")

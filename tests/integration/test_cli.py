@@ -17,7 +17,7 @@ import pytest
 from kgcheck.cli.late import RENAMED
 from kgcheck.cli.main import _COMMANDS, cli
 from kgcheck.ledger.ledger import Ledger
-from tests.support import PYTHONPATH, ROOT
+from tests.support import PYTHONPATH
 from tests.support.audits import demo, demo_audit, kgcheck
 
 COMMANDS = {name: purpose for section in _COMMANDS.values() for name, purpose in section.items()}
@@ -54,13 +54,6 @@ def test_help_lists_every_command_and_explains_the_exit_codes() -> None:
     for name, purpose in COMMANDS.items():
         assert re.search(rf"^  {name} +{re.escape(purpose)}$", text, re.MULTILINE)
     assert "0 clean, 1 findings" in text
-
-
-def test_every_option_is_explained() -> None:
-    for command in (*((name,) for name in COMMANDS), ("reference", "build"), ("reference", "show")):
-        options = kgcheck(*command, "--help").out.split("Options:\n")[-1]
-        for option in re.findall(r"^  --[\w-]+(?: [\[\]A-Za-z=|_]+)?$", options, re.MULTILINE):
-            assert f"{option}\n   " in options, (command, option)
 
 
 @pytest.mark.parametrize("typed", ["adit audit", "patch aply apply", "job sevre serve", "protocol chek check"])
@@ -215,41 +208,6 @@ def test_a_mistake_is_one_message_with_a_hint(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ("audit",),
-        ("check", "P04637 ACTS_ON Q00987"),
-        ("ask", "Does TLR4 act on TNF?"),
-    ],
-)
-def test_a_command_without_a_store_looks_for_the_default_one(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    said = kgcheck(*arguments, cwd=tmp_path)
-
-    assert said.refuses("there is no graph at .kgcheck/graph.lbdb"), said
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("report", "2020"), "there is no run '2020'"),
-        (("report", ""), None),
-        (("explain", "zz"), "there is no finding 'zz'"),
-        (("explain", ""), "several findings begin with ''"),
-        (("explain", "%"), "there is no finding '%'"),
-    ],
-)
-def test_unknown_and_ambiguous_runs_and_findings(
-    audited: Path, arguments: tuple[str, ...], message: str | None
-) -> None:
-    said = kgcheck(*arguments, cwd=audited)
-
-    if message is None:
-        assert said.code == 0
-    else:
-        assert said.refuses(message)
-
-
-@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("KGCHECK_QUERY_TIMEOUT_S", "soon"),
@@ -304,16 +262,6 @@ def test_runs_in_both_forms(audited: Path) -> None:
     assert [r["id"] for r in json.loads(listed.out)] == [run.id]
 
 
-def test_report_of_a_run_by_any_name(audited: Path) -> None:
-    with Ledger(audited / ".kgcheck/ledger.sqlite") as ledger:
-        name = ledger.run("latest").id
-
-    by_id, by_beginning = (kgcheck("report", n, "--format", "json", cwd=audited) for n in (name, name[:9]))
-
-    assert by_id == by_beginning == kgcheck("report", "--format", "json", cwd=audited)
-    assert json.loads(by_id.out)["run"]["id"] == name
-
-
 @pytest.mark.parametrize(
     ("name", "form"),
     [
@@ -354,14 +302,6 @@ def test_a_table_that_has_not_all_findings_is_not_silent_about_it(audited: Path)
     assert "  refuted: " not in whole.err + asked.err
 
 
-def test_a_list_that_is_empty_names_its_run(audited: Path) -> None:
-    said = kgcheck("findings", "--reason", "id_obsolete", "--label", "Gene", cwd=audited)
-
-    assert said.code == 0
-    assert "has no such finding" in said.err
-    assert "no such finding" not in kgcheck("findings", cwd=audited).err
-
-
 def test_explain_in_both_forms(audited: Path) -> None:
     finding = json.loads(kgcheck("report", "--format", "jsonl", "--limit", 1, cwd=audited).out)
 
@@ -374,71 +314,6 @@ def test_explain_in_both_forms(audited: Path) -> None:
     for evidence in finding["evidence"]:
         assert evidence["record"] in table.out
         assert evidence["release"] in table.out
-
-
-def test_explain_by_what_was_checked(audited: Path) -> None:
-    said = kgcheck("explain", "existence", "Protein", "B4DFC2", "--format", "json", cwd=audited)
-
-    assert (said.code, json.loads(said.out)["reason"]) == (0, "id_merged")
-    assert kgcheck("explain", "", cwd=audited).code == 2
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("runs", "--format", "json"),
-        ("report", "--format", "json"),
-        ("check", "existence", "Protein", "B4DFC2", "--format", "json", "--transcript"),
-        ("reference", "show", "REFERENCE", "--format", "json"),
-    ],
-)
-def test_json_is_alone_on_stdout(audited: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    where = {"REFERENCE": str(demo().reference)}
-    writes = arguments[0] in ("audit", "check")
-    store = ("--store", demo().store, "--reference", demo().reference) if writes else ()
-
-    said = kgcheck(*(where.get(a, a) for a in arguments), *store, cwd=tmp_path if writes else audited)
-
-    assert said.code in (0, 1)
-    assert json.loads(said.out)
-
-
-@pytest.mark.slow
-def test_environment_names_store_and_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGCHECK_STORE", str(demo().store))
-    monkeypatch.setenv("KGCHECK_REFERENCE", str(demo().reference))
-    monkeypatch.setenv("KGCHECK_HOME", str(tmp_path / "home"))
-
-    said = kgcheck("audit", "--type", "existence", "--id", "P15056", cwd=tmp_path)
-
-    assert said.code == 0
-    assert (tmp_path / "home/ledger.sqlite").exists()
-    assert not (tmp_path / ".kgcheck").exists()
-
-
-@pytest.mark.slow
-def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
-    store = tmp_path / "[red]graphs[" / ":cat:" / "graph.lbdb"
-
-    said = kgcheck("load", ROOT / "loaders/ckg/demo/import", "--store", store, cwd=tmp_path)
-
-    assert said.code == 0, said.err
-    assert f"writing to {store} ...\n" in said.err
-    assert f"{store}: 552 nodes, 1,119 edges\n" in said.err
-    assert "\n1 row cannot be loaded (1 duplicate_row): see " in said.err
-
-
-@pytest.mark.slow
-def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "report", "--format", "table", "--limit", "86"],
-        cwd=audited,
-        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii", "COLUMNS": "60"},
-        capture_output=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stdout.isascii()) == (0, True), done.stderr
 
 
 # --- signals and pipes, in processes of their own

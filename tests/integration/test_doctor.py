@@ -2,12 +2,10 @@
 
 import json
 import os
-import shutil
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -20,9 +18,8 @@ from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import ROOT
-from tests.support.audits import demo, kgcheck
+from tests.support.audits import kgcheck
 from tests.support.neo4j_fixtures import Neo4jTarget
-from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 
 
 @pytest.fixture(autouse=True)
@@ -56,16 +53,6 @@ def test_on_a_fresh_machine_the_main_job_can_run() -> None:
     assert not Path(".kgcheck").exists()
 
 
-@pytest.mark.slow
-def test_what_is_there_is_looked_at() -> None:
-    made = demo()
-    code, found = rows("--store", made.store, "--reference", made.reference)
-
-    assert code == 0
-    assert (found["store"]["state"], found["reference"]["state"]) == ("ok", "ok")
-    assert "memory of a statement" not in found
-
-
 def memory_of_a_statement(address: str) -> tuple[str, str]:
     """What is told of a server, on which a graph is made first."""
     with Neo4jStore(address, load_schema(), Settings(), create=True) as store:
@@ -88,13 +75,6 @@ def test_a_server_without_a_limit_of_memory_is_told(ready_neo4j: Neo4jTarget, mo
     # Whom a server does not let ask: the community edition has no such users.
     monkeypatch.setattr(Neo4jStore, "setting", lambda *_: None)
     assert memory_of_a_statement(ready_neo4j.uri) == ("missing", "not shown to this user")
-
-
-@pytest.mark.slow
-def test_the_limit_of_memory_of_a_server_is_told(tmp_path: Path, neo4j_jars: Path) -> None:
-    settings = {**WITHOUT_HTTP, "db.memory.transaction.max": "64m"}
-    with Neo4jServer(tmp_path / "home", None, settings=settings, short_lived=True) as server:
-        assert memory_of_a_statement(server.uri) == ("ok", "64.00MiB of the server")
 
 
 def test_what_is_named_and_cannot_be_read_ends_with_2(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,14 +152,6 @@ def test_without_programs_each_names_what_brings_it(monkeypatch: pytest.MonkeyPa
     for name, program in (("Java", "default-jre-headless"), ("R", "r-base-core"), ("Chromium", "chromium")):
         assert found[name]["state"] == "missing"
         assert program in found[name]["command"]
-
-
-def test_a_full_disk_stops_the_main_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
-    code, found = rows()
-
-    assert (code, found["disk"]["state"]) == (2, "broken")
-    assert found["disk"]["command"].startswith("export KGCHECK_HOME=")
 
 
 def test_every_extra_is_explained() -> None:

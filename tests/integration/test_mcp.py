@@ -16,10 +16,9 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client
 
-from kgcheck.curation.findings import DecisionOptions, FindingFilter
+from kgcheck.curation.findings import DecisionOptions
 from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
@@ -111,12 +110,6 @@ def test_tools_are_typed_and_say_whether_they_write(workspace: Workspace) -> Non
             assert tool.output_schema
             assert tool.annotations
             assert tool.annotations.read_only_hint is (tool.name != "decide")
-
-
-def test_findings_take_every_filter(server: ToolServer) -> None:
-    tools = {tool.name: tool for tool in talk(server, lambda client: client.list_tools()).tools}
-
-    assert set(tools["findings"].input_schema["properties"]) == {"run", "after", "limit", *FindingFilter.model_fields}
 
 
 def test_a_decision_is_stated_as_over_http(workspace: Workspace) -> None:
@@ -800,22 +793,6 @@ def test_over_stdio_only_the_protocol_is_on_stdout(folder: Path) -> None:
     assert answers[2]["result"]["structuredContent"]["outcome"] == "refuted"
     assert answers[3]["result"]["isError"]
     assert answers[4]["result"]["structuredContent"]["status"] == "answered"
-
-
-@pytest.mark.slow
-def test_the_client_of_the_sdk_starts_it_over_stdio(folder: Path) -> None:
-    parameters = StdioServerParameters(
-        command=sys.executable, args=arguments(folder, "--role", "curator"), env=environment(folder), cwd=str(folder)
-    )
-
-    async def work(client: Client) -> Any:
-        with anyio.move_on_after(0.01):
-            await client.call_tool("check", {"what": "APOE ACTS_ON APP"})
-        names = [tool.name for tool in (await client.list_tools()).tools]
-        made = given(await client.call_tool("decide", {"findings": [PARK2], "action": "reopen"}))
-        return names, made["decided"][0]["fingerprint"]
-
-    assert talk(stdio_client(parameters), work) == ([*VIEWING, "decide"], PARK2)
 
 
 @pytest.mark.slow

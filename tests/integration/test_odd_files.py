@@ -155,30 +155,6 @@ def test_what_is_in_a_folder_that_cannot_be_written_is_read(places: Places) -> N
         assert "kgcheck:" not in said
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_what_may_not_be_read_or_written_is_told(places: Places) -> None:
-    hidden = places.folder / "hidden"
-    hidden.mkdir()
-    shutil.copy(places.ledger, hidden / "l.sqlite")
-    shutil.copy(core_demo().reference, hidden / "r.duckdb")
-    (hidden / "x.jsonl").write_text("{}\n")
-    for path in hidden.iterdir():
-        path.chmod(0o600)
-    _open_folders(hidden)
-    texts = (
-        f"report --ledger {hidden / 'l.sqlite'}",
-        f"reference show {hidden / 'r.duckdb'}",
-        f"replay {hidden / 'x.jsonl'}",
-        f"corpus add {hidden / 'x.jsonl'} --index {hidden / 'i'}",
-        f"report --ledger {{ledger}} --format html --out {hidden / 'new.html'}",
-        "check existence Protein P04637 --store {store} --ledger {ledger}",
-    )
-    for text, (code, _, said) in zip(texts, _run_all(places, texts, "", user=NOBODY), strict=True):
-        assert code == 2, (text, said)
-        _one_line(said)
-
-
 _CHILD = """
 import contextlib, io, json, os, pkgutil, sys, importlib
 import kgcheck.cli

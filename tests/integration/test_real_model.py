@@ -158,25 +158,6 @@ def results(folder: Path) -> list[dict[str, Any]]:
 
 
 @SMOLLM2
-def test_batch_kgqa(wire: Wire, tmp_path: Path) -> None:
-    items = [{"question": question, "type": "t", "answer": answer} for question, answer in QUESTIONS.items()]
-    (tmp_path / "q.json").write_text(json.dumps(items))
-    most, out = 1500, tmp_path / "out"
-    arguments = ("--store", demo().store, "--brain", "llm", "--tokens", most, "--out", out)
-    said = kgcheck("batch", "kgqa", tmp_path / "q.json", *arguments)
-
-    ended(said, 0, 3)
-    within(wire, most, items=2)
-    assert len(results(out)) == len(items)
-    for result in results(out):
-        if result.get("status") == "answered":
-            found = [{"ref": {"id": a["id"]}} for a in result["answers"]]
-            # Paths are left out of a batch, so that a bare yes cannot be told from one with its edge.
-            told = {"found": found, "count": result["count"]}
-            assert_rests_on_results(told, result["question"], wire.conversation(result["question"]))
-
-
-@SMOLLM2
 def test_batch_kgcheck(wire: Wire, tmp_path: Path) -> None:
     checks = [
         {"id": "1", "type": "existence", "check": ["existence", "Protein", "O60502"], "label": "support"},
@@ -193,24 +174,6 @@ def test_batch_kgcheck(wire: Wire, tmp_path: Path) -> None:
     looked = any("reference_look_up" in json.dumps(answer["choices"]) for answer in wire.answers)
     for result in results(out):
         assert not result.get("answer") or (looked and result["evidence"])
-
-
-@SMOLLM2
-def test_batch_scv(wire: Wire, index: Path, tmp_path: Path) -> None:
-    claims = ["Kinase A binds kinase B.", "Vitamin D increases bone density."]
-    lines = [json.dumps({"id": str(n), "claim": claim, "label": "yes"}) for n, claim in enumerate(claims)]
-    (tmp_path / "v.jsonl").write_text("\n".join(lines))
-    most, out = 600, tmp_path / "out"
-    arguments = ("--index", index, "--verifier", "llm", "--top", 1, "--tokens", most, "--out", out)
-    said = kgcheck("batch", "scv", tmp_path / "v.jsonl", *arguments)
-
-    ended(said, 0, 3)
-    within(wire, most, items=2)
-    assert len(results(out)) == 2
-    for result in results(out):
-        spoken = result.get("opinions", [])
-        assert result.get("answer") in (None, "silent") or spoken
-        opinions_rest_on_quotes(spoken)
 
 
 STARTS = """

@@ -157,16 +157,6 @@ def test_true_is_no_number_and_one_is_not_true(shared: TestClient, path: str, bo
     assert answer.status_code == 422, answer.text
 
 
-def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
-    page = got(api, "/v1/findings", limit=5)
-    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
-        later = workspace.audit(types=["structure"]).run.id
-
-    assert got(api, "/v1/findings", limit=5)["run"] == later
-    assert got(api, "/v1/findings", limit=5, cursor=page["next"])["run"] == page["run"]
-    refused(api.get("/v1/findings", params={"run": later, "cursor": page["next"]}), 400, "usage-error")
-
-
 def test_finding_has_its_evidence_history_and_neighbours(shared: TestClient) -> None:
     row = first(shared, text="PARK2", type="existence")
     finding = got(shared, f"/v1/findings/{row['fingerprint']}")
@@ -389,20 +379,6 @@ def test_readiness_does_not_wait_for_what_hangs(api: TestClient, monkeypatch: py
     assert looked == ["store"], "one look at a time, however often it is asked"
 
 
-def test_readiness_has_an_answer_where_a_look_itself_breaks(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise ZeroDivisionError("a fault that nobody foresaw")
-
-    app: Any = api.app
-    monkeypatch.setattr(type(app.state.service.shared.graph), "meta", broken)
-    answer = api.get("/v1/health/ready")
-
-    assert answer.status_code == 503
-    kinds = {part["name"]: part["kind_of_error"] for part in answer.json()["parts"]}
-    assert kinds == {"ledger": "", "store": "ZeroDivisionError", "reference": ""}
-    assert "nobody foresaw" not in answer.text
-
-
 def test_health_is_answered_while_the_ledger_is_away(tmp_path: Path) -> None:
     with served(tmp_path) as client:
         Path(ledger_of(client)).write_bytes(b"this is no ledger any more" * 100)
@@ -439,27 +415,6 @@ def test_fault_is_a_problem_without_a_traceback(shared: TestClient, monkeypatch:
 
     problem = refused(answer, 500, "internal-error")
     assert "secret" not in json.dumps(problem)
-
-
-def test_errors_of_the_page_are_its_own(tmp_path: Path) -> None:
-    from fastapi import FastAPI, Request
-    from fastapi.responses import HTMLResponse
-
-    def page(request: Request, status: int, error: Exception) -> HTMLResponse:
-        return HTMLResponse(f"<h1>{status}</h1>", status)
-
-    app = FastAPI()
-    app.state.error_page = page
-    add_handlers(app)
-
-    @app.get("/v1/fails")
-    @app.get("/fails")
-    def fails() -> None:
-        raise KgcheckError("no", "later")
-
-    client = TestClient(app)
-    assert client.get("/fails").text == "<h1>400</h1>"
-    refused(client.get("/v1/fails"), 400, "kgcheck-error")
 
 
 def test_a_page_of_an_error_has_headers_of_kgchecks_own_errors_alone() -> None:
@@ -532,3 +487,27 @@ def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
 
     assert (task["state"], task["error"]) == ("done", {})
     assert (run["state"], run["run"]) == ("done", task["result"]["run"])
+
+
+def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
+    page = got(api, "/v1/findings", limit=5)
+    with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
+        later = workspace.audit(types=["structure"]).run.id
+
+    assert got(api, "/v1/findings", limit=5)["run"] == later
+    assert got(api, "/v1/findings", limit=5, cursor=page["next"])["run"] == page["run"]
+    refused(api.get("/v1/findings", params={"run": later, "cursor": page["next"]}), 400, "usage-error")
+
+
+def test_readiness_has_an_answer_where_a_look_itself_breaks(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault that nobody foresaw")
+
+    app: Any = api.app
+    monkeypatch.setattr(type(app.state.service.shared.graph), "meta", broken)
+    answer = api.get("/v1/health/ready")
+
+    assert answer.status_code == 503
+    kinds = {part["name"]: part["kind_of_error"] for part in answer.json()["parts"]}
+    assert kinds == {"ledger": "", "store": "ZeroDivisionError", "reference": ""}
+    assert "nobody foresaw" not in answer.text

@@ -155,10 +155,6 @@ def test_an_address_that_makes_no_sense_has_done_nothing(read: TestClient, addre
     assert "Undo all" not in read.get(f"/findings?{address}").text
 
 
-def test_a_row_says_which_label_a_node_has(read: TestClient) -> None:
-    assert "P00001 Protein" in text_of(read, "/findings", type="existence", q="P00001")
-
-
 def test_a_node_is_shown_with_what_sources_say_and_what_was_found(read: TestClient) -> None:
     shown = text_of(read, "/nodes/Disease/DOID:14291")
 
@@ -287,16 +283,6 @@ def test_a_saved_filter_that_cannot_be_read_is_no_filter_at_all(page: TestClient
     table.save(SavedFilter(by=owner, name="old", filter={}, at=datetime.now(UTC)))
     more = page.post("/findings/filters", data={"name": "more", "action": "save"}, headers={"accept": "text/html"})
     assert "remove one first" in more.text
-
-
-@pytest.mark.parametrize(
-    ("page", "methods"), [("/findings", "GET"), ("/runs", "GET, POST"), ("/findings/decide", "GET, POST")]
-)
-def test_a_page_that_takes_other_methods_names_them(read: TestClient, page: str, methods: str) -> None:
-    answer = read.put(page, headers={"accept": "text/html"})
-
-    assert (answer.status_code, answer.headers["allow"]) == (405, methods)
-    assert "takes no such request" in answer.text
 
 
 @pytest.mark.parametrize(

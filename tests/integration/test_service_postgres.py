@@ -35,8 +35,8 @@ from tests.integration.test_service_api import (
     test_patch_is_made_shown_and_checked_without_naming_a_file,
     test_runs_come_in_pages,
 )
-from tests.integration.test_service_tasks import outcomes, started, until
-from tests.support.api import demo_ledger, served
+from tests.integration.test_service_tasks import outcomes, until
+from tests.support.api import demo_ledger, served, started
 from tests.support.audits import demo
 from tests.support.postgres import USER, PostgresServer, fresh_schema, named
 
@@ -122,7 +122,7 @@ def test_two_services_share_a_ledger(postgres_server: PostgresServer, tmp_path: 
     with Workspace(ledger=place) as workspace, workspace.users() as users:
         token, _ = users.add("ada", "curator", by="test")
     how: dict[str, Any] = {"headers": {"authorization": f"Bearer {token}"}, "timeout": 60}
-    with started(place, tmp_path / "one") as (one, here), started(place, tmp_path / "two") as (_, there):
+    with started(place, tmp_path / "one") as (one, here, _), started(place, tmp_path / "two") as (_, there, _):
         clients = [httpx2.Client(base_url=address, **how) for address in (here, there)]
         rows = clients[0].get("/v1/findings", params={"limit": 20}).json()["findings"]
 

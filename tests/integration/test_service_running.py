@@ -1,6 +1,5 @@
 """The service as a process: behind a reverse proxy with a prefix, and asked to end while it works."""
 
-import json
 import os
 import re
 import signal
@@ -12,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
 import pytest
@@ -21,12 +20,11 @@ from sqlalchemy import select
 from kgcheck.ledger.accounts import Users
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.tables import PIECE
-from kgcheck.service.probe import answers
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from tests.support import PYTHONPATH
+from tests.support.api import Running, started
 from tests.support.audits import demo
-from tests.support.ports import free_port
 from tests.support.proxy import nginx, own_certificate, passing_on
 
 pytestmark = pytest.mark.slow
@@ -35,44 +33,10 @@ TYPES = ["existence", "attribute"]
 """Types of checks of an audit that is cut off: of dozens of pieces, a third of all."""
 
 
-class Running(NamedTuple):
-    """A service in a process of its own."""
-
-    process: subprocess.Popen[bytes]
-    port: int
-    log: Path
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def lines(self) -> list[dict[str, Any]]:
-        """What it logged; lines that are not JSON are notes for whoever started it."""
-        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
-
-
 @contextmanager
 def service(folder: Path, *more: str) -> Iterator[Running]:
-    port = free_port()
-    where = ["--store", str(demo().store), "--reference", str(demo().reference)]
-    words = ["serve", *where, "--ledger", str(folder / "ledger.sqlite"), "--port", str(port), *more]
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    kept |= {"KGCHECK_HOME": str(folder), "PYTHONPATH": PYTHONPATH}
-    log = folder / f"log-{port}"
-    with log.open("wb") as err:
-        how: dict[str, Any] = {"env": kept, "cwd": folder, "stdout": subprocess.DEVNULL, "stderr": err}
-        process = subprocess.Popen([sys.executable, "-m", "kgcheck", *words], **how)
-    try:
-        ends = time.monotonic() + 120
-        while not answers(port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < ends
-            time.sleep(0.1)
-        yield Running(process, port, log)
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        process.wait(60)
+    with started(folder / "ledger.sqlite", folder, *more) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +68,9 @@ def test_behind_a_proxy_everything_stays_under_its_prefix(
 ) -> None:
     with ExitStack() as stack:
         if kind == "nginx":
-            address = stack.enter_context(nginx(behind.port, PREFIX, tmp_path))
+            address = stack.enter_context(nginx(port_of(behind), PREFIX, tmp_path))
         else:
-            address = stack.enter_context(passing_on(behind.port, PREFIX, keeps=kind.startswith("keeps")))
+            address = stack.enter_context(passing_on(port_of(behind), PREFIX, keeps=kind.startswith("keeps")))
         bearer = {"Authorization": f"Bearer {token}"}
         client = stack.enter_context(httpx2.Client(timeout=60))
         ends = time.monotonic() + 30
@@ -143,7 +107,7 @@ def test_behind_a_proxy_everything_stays_under_its_prefix(
 def test_behind_a_proxy_that_ends_tls_a_browser_is_safe(behind: Running, token: str, tmp_path: Path) -> None:
     """The service speaks http with the proxy, and everything that a browser sees is of https."""
     context, certificate = own_certificate(tmp_path)
-    with passing_on(behind.port, PREFIX, keeps=True, tls=context) as address:
+    with passing_on(port_of(behind), PREFIX, keeps=True, tls=context) as address:
         trusting = ssl.create_default_context(cafile=str(certificate))
         with httpx2.Client(verify=trusting, timeout=60) as client, httpx2.Client(timeout=60) as other:
             with pytest.raises(httpx2.ConnectError):
@@ -198,23 +162,12 @@ def test_behind_a_proxy_that_ends_tls_a_browser_is_safe(behind: Running, token: 
             assert client.get(f"{address}/v1/runs").status_code == 401
 
 
+def port_of(running: Running) -> int:
+    return int(running.address.rpartition(":")[2])
+
+
 def _origin(address: str) -> str:
     return address[: -len(PREFIX)]
-
-
-def test_the_log_behind_a_proxy_names_who_asked_and_no_secret(behind: Running, token: str) -> None:
-    with passing_on(behind.port, PREFIX, keeps=True) as address:
-        headers = {"Authorization": f"Bearer {token}", "X-Request-Id": "from-the-proxy"}
-        httpx2.get(f"{address}/v1/findings?text=a-rare-disease&run=latest", headers=headers, timeout=60)
-
-    ends, mine = time.monotonic() + 30, list[dict[str, Any]]()
-    while not mine and time.monotonic() < ends:
-        mine = [one for one in behind.lines() if one.get("request") == "from-the-proxy" and one["message"] == "request"]
-    assert (mine[0]["who"], mine[0]["route"], mine[0]["method"]) == ("ada", "/v1/findings", "GET")
-    text = behind.log.read_text()
-    assert token not in text
-    assert "a-rare-disease" not in text
-    assert "Traceback" not in text
 
 
 def test_a_service_that_is_asked_to_end_loses_no_finding(folder: Path, token: str, tmp_path: Path) -> None:

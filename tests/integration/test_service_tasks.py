@@ -9,8 +9,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -38,8 +36,7 @@ from kgcheck.service.tasks import MOST_ATTEMPTS, Tasks
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.tasks import TaskKind, TaskWork
-from tests.support import ROOT
-from tests.support.api import bearer, demo_ledger
+from tests.support.api import bearer, demo_ledger, started
 from tests.support.audits import LEDGER, demo, demo_audit
 
 ADA = Principal(name="ada", role=Role.CURATOR)
@@ -152,16 +149,6 @@ def test_a_task_is_followed_to_its_end(service: Service, work: Steps) -> None:
         assert [t["id"] for t in client.get("/v1/tasks").json()["tasks"]] == [task.id]
         for path in ("0123456789abcdef", "0123456789abcdef/events"):
             assert client.get(f"/v1/tasks/{path}").status_code == 404
-
-
-def test_what_is_no_task_is_refused(service: Service) -> None:
-    with pytest.raises(UnknownName):
-        service.tasks.start("delete everything", {}, ADA)
-    with pytest.raises(UsageError, match="steps: "):
-        service.tasks.start("read", {"steps": "many"}, ADA)
-    with pytest.raises(UsageError, match="folder: "):
-        service.tasks.start("read", {"folder": "/etc"}, ADA)
-    assert service.tasks.list() == []
 
 
 @pytest.mark.slow
@@ -285,34 +272,6 @@ def test_what_kills_the_service_each_time_is_given_up(tmp_path: Path, work: Step
 # The kinds that there are, over the demo.
 
 
-@contextmanager
-def started(ledger: Path | str, folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A ``kgcheck serve`` in a process of its own, and its address."""
-    place = [
-        "--store",
-        str(demo().store),
-        "--reference",
-        str(demo().reference),
-        "--ledger",
-        str(ledger),
-        "--port",
-        "0",
-        *more,
-    ]
-    environment = {**os.environ, "KGCHECK_HOME": str(folder / "home")}
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kgcheck", "serve", *place], stderr=log, env=environment, cwd=ROOT, text=True
-        )
-    try:
-        found = until(lambda: process.poll() or re.search(r"serving on (\S+)", (folder / "log").read_text()))
-        assert isinstance(found, re.Match), (folder / "log").read_text()
-        yield process, found[1]
-    finally:
-        process.kill()
-        process.wait(60)
-
-
 def outcomes(ledger: Path | str, run: str) -> Any:
     with Workspace(ledger=ledger) as workspace:
         found = [(f.fingerprint, f.verdict.outcome.value, f.verdict.reason.value) for f in workspace.findings(run)]
@@ -334,7 +293,7 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
         return client.post("/v1/decisions", json={**seen, "action": "defer", "until": "2090-01-01"}).status_code
 
     with (
-        started(ledger, tmp_path) as (process, address),
+        started(ledger, tmp_path) as (process, address, _),
         httpx2.Client(base_url=address, headers=head, timeout=30) as client,
     ):
         found = client.get("/v1/findings?limit=20").json()["findings"]
@@ -361,7 +320,7 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
     assert enough <= len(acknowledged) < 20
 
     with (
-        started(ledger, tmp_path) as (process, address),
+        started(ledger, tmp_path) as (process, address, _),
         httpx2.Client(base_url=address, headers=head, timeout=30) as client,
     ):
         # Who got no answer sends it again, as it was seen: it is decided, or it was.
@@ -375,10 +334,10 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert actions == 404
-    log = (tmp_path / "log").read_text()
-    assert log
-    assert token not in log
-    assert token.split("_", 2)[2] not in log
+    text = log.read_text()
+    assert text
+    assert token not in text
+    assert token.split("_", 2)[2] not in text
     assert (ended_task["state"], ended_task["attempt"]) == ("done", 2), ended_task
 
     with Workspace(ledger=ledger) as workspace:
@@ -406,15 +365,15 @@ def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path, monkey
         with Workspace(ledger=ledger) as workspace, Ledger(workspace.ledger, create=False) as known:
             return sum(len(known.done(run)) for run in known.runs())
 
-    with started(ledger, tmp_path, "--config", str(config)) as (process, address):
-        answer = httpx2.post(f"{address}v1/jobs/all/run", headers=head, timeout=30)
+    with started(ledger, tmp_path, "--config", str(config)) as (process, address, _):
+        answer = httpx2.post(f"{address}/v1/jobs/all/run", headers=head, timeout=30)
         assert answer.status_code == 202, answer.text
         task = answer.json()["id"]
         until(lambda: pieces() > 3)
         process.send_signal(signal.SIGKILL)
         process.wait(60)
     with (
-        started(ledger, tmp_path, "--config", str(config)) as (process, address),
+        started(ledger, tmp_path, "--config", str(config)) as (process, address, _),
         httpx2.Client(base_url=address, headers=head, timeout=30) as client,
     ):
         with client.stream("GET", f"/v1/tasks/{task}/events", timeout=200) as answer:
@@ -426,3 +385,13 @@ def test_killed_during_a_job_it_goes_on_at_the_next_start(tmp_path: Path, monkey
     assert [(run["state"], run["run"]) for run in history] == [("done", ended_task["run"])]
     assert [run["id"] for run in runs] == [ended_task["run"]], "the audit that was begun went on"
     assert outcomes(ledger, ended_task["run"]) == outcomes(demo_audit() / LEDGER, "latest")
+
+
+def test_what_is_no_task_is_refused(service: Service) -> None:
+    with pytest.raises(UnknownName):
+        service.tasks.start("delete everything", {}, ADA)
+    with pytest.raises(UsageError, match="steps: "):
+        service.tasks.start("read", {"steps": "many"}, ADA)
+    with pytest.raises(UsageError, match="folder: "):
+        service.tasks.start("read", {"folder": "/etc"}, ADA)
+    assert service.tasks.list() == []

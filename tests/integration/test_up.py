@@ -124,11 +124,3 @@ def test_without_docker_one_line_says_so(folder: Path, monkeypatch: pytest.Monke
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no docker here" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_what_fails_ends_it_and_is_named(folder: Path) -> None:
-    (folder / "bin" / "docker").write_text("#!/bin/sh\nexit 7\n")
-    done = up(folder)
-
-    assert (done.returncode, done.stdout) == (7, "")
-    assert "docker compose --profile service build service\nthat ended with 7" in done.stderr

@@ -86,10 +86,6 @@ def test_wheel_holds_nothing_else(names: set[str]) -> None:
     assert [name for name in names if "/tests/" in name or "__pycache__" in name] == []
 
 
-def test_wheel_carries_the_licence(names: set[str]) -> None:
-    assert f"kgcheck-{__version__}.dist-info/licenses/LICENSE" in names
-
-
 def test_installed_command_tells_its_version(kgcheck: Path, tmp_path: Path) -> None:
     done = _run([str(kgcheck), "--version"], tmp_path)
 

@@ -230,22 +230,6 @@ def test_a_newer_release_of_everything_changes_nothing(
     assert found == {pin.name: pin.version for pin in pins(copied)}, told
 
 
-def test_a_lost_extra_is_noticed(index: Index, oldest_pip: Path, tmp_path: Path) -> None:
-    """As requirements/dev.txt was: coverage is pinned, and pytest-cov asks for coverage[toml]."""
-    wanted = {"pytest-cov", "coverage", "pytest", "pluggy", "iniconfig", "packaging", "pygments"}
-    copied = "".join(
-        line + "\n" for line in index.copied(read("dev")).splitlines() if pins(line + "\n")[0].name in wanted
-    )
-    (tmp_path / "pins.txt").write_text(copied.replace("coverage[toml]", "coverage"))
-
-    found, told = resolved("oldest pip", tmp_path / "pins.txt", index, oldest_pip, tmp_path, alone=False)
-
-    assert "coverage[toml]" in copied
-    assert found == {}
-    assert "In --require-hashes mode, all requirements must have their versions pinned with ==" in told
-    assert "coverage[toml]" in told
-
-
 def test_all_extras_resolve_together_and_with_what_is_pinned(tmp_path: Path) -> None:
     """`make lock` leaves out papers-torch, which is gigabytes and is installed by nobody here."""
     made = tmp_path / "all.txt"
@@ -265,9 +249,3 @@ def test_all_extras_resolve_together_and_with_what_is_pinned(tmp_path: Path) -> 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = {canonicalize_name(Requirement(line).name) for lines in extras.values() for line in lines} - {"kgcheck"}
     assert wanted <= {pin.name for pin in pins(made.read_text())}
-
-
-def test_the_oldest_pip_is_what_it_is_called(oldest_pip: Path) -> None:
-    told = run([sys.executable, "-m", "pip", "--version"], {**os.environ, "PYTHONPATH": str(oldest_pip)}).stdout
-
-    assert told.startswith("pip 22.3 ")

@@ -1,6 +1,11 @@
 """The demo, audited once for all tests of a run, and a service over a copy of it."""
 
+import os
+import re
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +22,7 @@ from kgcheck.service.guards import doors
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
+from tests.support import PYTHONPATH
 from tests.support.audits import demo
 from tests.support.sharing import made_once
 
@@ -56,6 +62,40 @@ def ledger_of(client: TestClient) -> str:
     """The ledger of a service that `served` gave."""
     app: Any = client.app
     return str(app.state.service.options.ledger)
+
+
+class Running(NamedTuple):
+    """A service in a process of its own."""
+
+    process: "subprocess.Popen[bytes]"
+    address: str
+    log: Path
+
+
+@contextmanager
+def started(ledger: Path | str, folder: Path, *more: str) -> Iterator[Running]:
+    """``kgcheck serve`` over the demo, until it says where it listens; killed at the end."""
+    where = ["--store", str(demo().store), "--reference", str(demo().reference), "--ledger", str(ledger)]
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    log = folder / f"log-{time.monotonic_ns()}"
+    with log.open("wb") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgcheck", "serve", *where, "--port", "0", *more],
+            env=kept | {"KGCHECK_HOME": str(folder), "PYTHONPATH": PYTHONPATH},
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+        )
+    try:
+        ends = time.monotonic() + 120
+        while not (found := re.search(r"serving on (http://[^/]+)(/\S*)", log.read_text())):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < ends
+            time.sleep(0.1)
+        yield Running(process, found[1], log)
+    finally:
+        process.kill()
+        process.wait(60)
 
 
 class RouteRow(NamedTuple):

@@ -7,11 +7,8 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from kgcheck import clock
 from tests.support import ROOT
-from tests.support.chance import new_seed
 from tests.support.startup.sitecustomize import DAYS
 
 DRAWING = """
@@ -94,16 +91,3 @@ def test_without_a_seed_everybody_draws_the_same_and_with_one_anew_and_again(tmp
     assert other != lines
     assert other[-1] != lines[-1]
     assert "KGCHECK_TEST_SEED=7 make test-random repeats" in said
-
-
-def test_a_generator_of_our_own_has_the_seed_that_is_given() -> None:
-    assert "KGCHECK_TEST_SEED" in os.environ or new_seed(11) == 11
-
-
-@pytest.mark.slow
-def test_tests_run_in_any_order_that_its_seed_repeats(tmp_path: Path) -> None:
-    text = "".join(f"def test_{n}(): print('drawn', {n})\n" for n in range(8))
-    orders = [drawn(tmp_path, text, KGCHECK_TEST_ORDER=seed)[0] for seed in ("1", "1", "2")]
-
-    assert orders[0] == orders[1] != orders[2]
-    assert sorted(orders[0]) == sorted(orders[2])

@@ -12,7 +12,7 @@ import pytest
 
 from kgcheck import outputs
 from kgcheck.duck import working_database
-from kgcheck.outputs import replacing, temporary_folder, write_hint, write_text
+from kgcheck.outputs import replacing, temporary_folder, write_text
 from kgcheck.settings import Settings
 
 BUILD = """
@@ -122,11 +122,6 @@ def test_a_folder_without_locks_is_only_written(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("fcntl.flock", refuse)
     write_text(tmp_path / "report.md", "text")
     assert names(tmp_path) == [".3-0000abcd.lock", ".3-0000abcd.partial", "report.md"]
-
-
-@pytest.mark.parametrize(("number", "mend"), [(28, "free disk space"), (30, "see whether"), (13, "see whether")])
-def test_a_hint_fits_what_was_refused(number: int, mend: str) -> None:
-    assert write_hint(OSError(number, "no"), "another --out").startswith(mend)
 
 
 def test_a_folder_is_looked_through_once_however_many_files_are_written(

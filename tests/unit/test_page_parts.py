@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from kgcheck.service.page.findings import TriageQuery
 from starlette.datastructures import QueryParams
 
 from kgcheck.curation.findings import wanted
@@ -16,6 +15,7 @@ from kgcheck.graph.neighbourhood import NearEdge, NearEnd, NearNode, Neighbourho
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.model import CheckType, Outcome, Reason, Ref, Tally, Target
 from kgcheck.service.page.drawing import MOST, MOST_NARROW, Dot, Drawing, draw
+from kgcheck.service.page.findings import TriageQuery
 from kgcheck.service.page.rendering import age, highlight
 from kgcheck.service.page.runs import trend_of
 from kgcheck.workspace import Workspace

@@ -10,8 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI, Request
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from kgcheck.errors import ConfigurationError
@@ -157,28 +155,6 @@ def test_a_span_for_every_request_and_task(spans: InMemorySpanExporter) -> None:
     everything = " ".join(span.to_json() for span in spans.get_finished_spans())
     assert ASKED not in everything
     assert SECRET not in everything
-
-
-def test_traces_are_off_unless_they_are_asked_for() -> None:
-    app = application()
-
-    assert traced(app, None) is app
-    with task_span("audit", "t1"):
-        pass
-
-
-def test_a_collector_that_is_away_stops_no_request() -> None:
-    class Away(SpanExporter):
-        def export(self, spans: Any) -> SpanExportResult:
-            assert all(isinstance(span, ReadableSpan) for span in spans)
-            return SpanExportResult.FAILURE
-
-    provider = start_telemetry(Away())
-    try:
-        with serving(traced(application(), provider)) as address:
-            assert httpx2.get(f"{address}/v1/things/x", timeout=30).json() == {"thing": "x"}
-    finally:
-        stop_telemetry()
 
 
 @pytest.mark.parametrize(

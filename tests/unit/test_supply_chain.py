@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.support import ROOT
-from tests.support.audit_packages import LIST, accepted, read
+from tests.support.audit_packages import accepted, read
 
 DIGEST = re.compile(r"[\w./-]+:(v?\d+\.\d+[\w.-]*|server-b\d+)@sha256:[0-9a-f]{64}")
 
@@ -86,10 +86,6 @@ def test_an_advisory_is_accepted_by_any_of_its_names_until_its_day() -> None:
     assert read(out, "", accepted(text, date(2027, 1, 31))).is_clean
     late = read(out, "", accepted(text, date(2027, 2, 1)))
     assert (late.is_clean, late.lines[1]) == (False, "x 1: V-1, mended in no version")
-
-
-def test_the_list_of_accepted_advisories_can_be_read() -> None:
-    accepted(LIST.read_text(encoding="utf-8"), date(2027, 1, 1))
 
 
 def packages_of(requirements: Iterable[str]) -> set[str]:

@@ -14,7 +14,7 @@ from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import Answer, Limited, Place
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
-from kgcheck.workspace.job_listing import history_rows, job_row, job_rows
+from kgcheck.workspace.jobs import history_rows, job_row, job_rows
 from kgcheck.workspace.tasks import KINDS, AuditWanted
 
 router = APIRouter(tags=["tasks"], route_class=JsonRoute)

@@ -20,7 +20,7 @@ from kgcheck.service.api.tasks import TaskId
 from kgcheck.service.page.findings import latest_audit
 from kgcheck.service.page.rendering import Curated, Viewed, static_files
 from kgcheck.service.state import Service
-from kgcheck.workspace.job_listing import history_rows, job_rows
+from kgcheck.workspace.jobs import history_rows, job_rows
 from kgcheck.workspace.tasks import AuditWanted
 from kgcheck.workspace.workspace import Workspace
 
