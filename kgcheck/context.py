@@ -91,7 +91,7 @@ class Context(Closing):
         self.offline = offline
         self.brain = chosen("brain", brain, BRAINS)
         self.with_retired = with_retired
-        self.progress = _as_progress(progress)
+        self.progress: Progress = CallbackProgress(progress) if callable(progress) else progress or NoProgress()
         self._given_settings = settings
         self._given_ledger = checked_place(str(ledger)) if ledger else None
         self._opened = OpenedOnce()
@@ -202,10 +202,6 @@ class Context(Closing):
                 raise
             return None
 
-    def open_live(self, *, wanted: bool) -> "AbstractContextManager[LiveReference | None]":
-        """UniProt and STRING, if they are to be asked."""
-        return live_sources(self.schema, self.settings, wanted=wanted)
-
     @property
     def pins(self) -> Path | None:
         """The file of pins: the one that is named, or that of the working directory or beside the graph."""
@@ -265,7 +261,9 @@ class Context(Closing):
         place = folder or self.literature
         if place is None:
             raise UsageError("no papers are named", "name the folder of a literature index: literature=")
-        index, note = self._opened.get(f"index {place}", lambda: _opened_index(place))
+        from kgcheck.literature.search import open_index
+
+        index, note = self._opened.get(f"index {place}", lambda: _with_note(*open_index(place)))
         if note:
             notes.append(note)
         return index
@@ -314,12 +312,10 @@ class Context(Closing):
         from kgcheck.literature.judges import Judges, judge_of
 
         with ExitStack() as opened:
-            made = [
-                judge_of(
-                    name, opened.enter_context(open_verifier(name, None, self.settings, limits, total, notes=notes))
-                )
-                for name in options.verifiers or ("trained",)
-            ]
+            made = []
+            for name in options.verifiers or ("trained",):
+                verifier = open_verifier(name, None, self.settings, limits, total, notes=notes)
+                made.append(judge_of(name, opened.enter_context(verifier)))
             yield Judges(made, self.calibrations(notes), options.trust)
 
     def calibrations(self, notes: list[str]) -> "list[Calibration]":
@@ -415,13 +411,11 @@ class Context(Closing):
             from kgcheck.llm.client import ChatClient
 
             graph = self.graph
+            how: dict[str, Any] = {"total": total, "one_call": one_call, "published": published}
             with ChatClient(self.settings, notes) as client:
                 reader = self.paper_reader(notes) if papers else None
                 outside = Outside(None, reader) if reader else None
-                names = self.resolver()
-                how: dict[str, Any] = {"resolver": names, "total": total, "one_call": one_call, "published": published}
-                agent = ReactAgent(graph, client, limits, outside, **how)
-                yield agent.ask
+                yield ReactAgent(graph, client, limits, outside, resolver=self.resolver(), **how).ask
 
     @contextmanager
     def brain_maker(
@@ -469,14 +463,19 @@ class Context(Closing):
 
     def part(self, name: PartName) -> Part:
         """One part of it, and why it cannot be read, where it cannot; nothing is made or written."""
-        looks: dict[PartName, Callable[[], object]] = {
-            "ledger": self._read_ledger,
-            "store": lambda: self.graph.meta(),
-            "reference": self._read_reference,
-            "literature": lambda: self.index([]),
-        }
         try:
-            looks[name]()
+            match name:
+                case "ledger":
+                    with self.reading():
+                        pass
+                case "store":
+                    self.graph.meta()
+                case "reference" if self.reference:
+                    from kgcheck.reference.snapshot import Snapshot
+
+                    Snapshot(self.reference, self.schema).close()
+                case "literature":
+                    self.index([])
         except KgcheckError as error:
             kind = type(error).__name__
             return Part(name=name, is_ready=False, kind_of_error=kind, why=error.message, hint=error.hint)
@@ -484,16 +483,6 @@ class Context(Closing):
             why, hint = f"cannot use {error.filename}: {error.strerror}", "name another, or ask for the right to use it"
             return Part(name=name, is_ready=False, kind_of_error=type(error).__name__, why=why, hint=hint)
         return Part(name=name, is_ready=True)
-
-    def _read_ledger(self) -> None:
-        with self.reading():
-            pass
-
-    def _read_reference(self) -> None:
-        from kgcheck.reference.snapshot import Snapshot
-
-        if self.reference:
-            Snapshot(self.reference, self.schema).close()
 
 
 class OpenedOnce:
@@ -610,12 +599,6 @@ def trained_verifier(embedder: "Embedder | None", settings: Settings) -> "Traine
     return TrainedVerifier(embedder, inference=InferenceReader.of(settings.inference))
 
 
-def _as_progress(given: Progress | ProgressCallback | None) -> Progress:
-    if given is None:
-        return NoProgress()
-    return CallbackProgress(given) if callable(given) else given
-
-
 def _open_store(
     store: "str | Path | GraphStore | Graph | None", profile: str, *, with_retired: bool
 ) -> "GraphStore | None":
@@ -637,9 +620,6 @@ def _path(kind: str, given: str | Path | None) -> Path | None:
 
 
 @contextmanager
-def _opened_index(folder: Path) -> "Iterator[tuple[LiteratureIndex, str]]":
-    from kgcheck.literature.search import open_index
-
-    index, note = open_index(folder)
+def _with_note(index: "LiteratureIndex", note: str) -> "Iterator[tuple[LiteratureIndex, str]]":
     with index:
         yield index, note

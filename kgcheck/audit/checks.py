@@ -14,7 +14,7 @@ from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.run import pinned_releases, store_place
 from kgcheck.choices import CHECK_THRESHOLDS, chosen
-from kgcheck.context import Context, live_failures, noting
+from kgcheck.context import Context, live_failures, live_sources, noting
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.ledger.ledger import Ledger, Run, new_run_id
@@ -103,7 +103,7 @@ def check(
     transcript, file = Transcript(on_event), settings.home / "transcripts" / f"{name}.jsonl"
     with (
         noting() as notes,
-        context.open_live(wanted=context.live) as live,
+        live_sources(context.schema, context.settings, wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, dates) as source,
         context.brain_maker(Limits.of(wanted, wanted.seconds), on_text, notes, leads=wanted.leader) as make_brain,
         context.judging_reader(notes, wanted, context.literature, Limits.of(wanted, wanted.seconds), spent) as reader,

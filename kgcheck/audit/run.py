@@ -15,7 +15,7 @@ from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.papers import Papers, PapersOnEdge
 from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
 from kgcheck.audit.worker import Worker
-from kgcheck.context import Context, noting
+from kgcheck.context import Context, live_sources, noting
 from kgcheck.duck import allow, working_database
 from kgcheck.errors import LedgerError, StoreUnavailable, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
@@ -443,7 +443,7 @@ def audit(
         ExitStack() as waiting,
         noting() as notes,
         Ledger(context.ledger) as ledger,
-        context.open_live(wanted=options.live or options.team_budget > 0) as live,
+        live_sources(context.schema, context.settings, wanted=options.live or options.team_budget > 0) as live,
         context.judging_reader(notes, options, folder, Limits(), of_papers) as reader,
     ):
         papers = Papers(reader) if reader else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from kgcheck.bench.runner import Batch, Result, keep_options, read_results, run_batch
 from kgcheck.choices import SCOPE_NAMES
-from kgcheck.context import Context, live_failures, noting, open_verifier
+from kgcheck.context import Context, live_failures, live_sources, noting, open_verifier
 from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
 from kgcheck.graph.store import new_state
 from kgcheck.llm.budget import Limits, spent_note, total_meter
@@ -196,7 +196,7 @@ def check_items(
     graph = context.graph
     with (
         noting() as notes,
-        context.open_live(wanted=context.live) as live,
+        live_sources(context.schema, context.settings, wanted=context.live) as live,
         SnapshotSource(reference, schema, settings, live, graph_dates(graph.meta(), schema)) as source,
         context.brain_maker(
             Limits.of(wanted, ITEM_SECONDS), notes=notes, one_call=True, leads=True, published=wanted.published

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from kgcheck.workspace import Workspace
 
 
-State = Literal["ok", "missing", "broken"]
-
 _LEAST_FREE_GB = 1.0
 """Free disk under which a small graph with its ledger and snapshot may not fit."""
 
@@ -53,16 +52,12 @@ EXTRAS = {
 }
 
 _PROGRAMS = (
-    ("Java", ("java",), "a Neo4j server of one's own", "apt install default-jre-headless"),
-    (
-        "PostgreSQL programs",
-        ("postgres", "/usr/lib/postgresql/*/bin/postgres"),
-        "a ledger server of one's own",
-        "apt install postgresql",
-    ),
-    ("R", ("Rscript",), "programs of protocols in R", "apt install r-base-core"),
-    ("Chromium", ("chromium", "chromium-browser", "google-chrome"), "the browser tests", "apt install chromium"),
-)
+    ("Java", "java", "a Neo4j server of one's own", "apt install default-jre-headless"),
+    ("PostgreSQL programs", "postgres /usr/lib/postgresql/*/bin/postgres", "a ledger server of one's own",
+     "apt install postgresql"),
+    ("R", "Rscript", "programs of protocols in R", "apt install r-base-core"),
+    ("Chromium", "chromium chromium-browser google-chrome", "the browser tests", "apt install chromium"),
+)  # fmt: skip
 
 _PROBE_S = 20
 """Longest time for a program to tell its version."""
@@ -79,31 +74,22 @@ class Facility(Value):
     """Something that kgcheck can use: whether it is there, and the command that brings it."""
 
     name: str
-    state: State
+    state: Literal["ok", "missing", "broken"]
     found: str = ""
     needed_for: str = ""
     command: str = ""
     is_required: bool = False
 
-    @property
-    def stops_the_main_job(self) -> bool:
-        """True where no graph can be audited before this is mended."""
-        return self.is_required and self.state != "ok"
-
 
 def facilities(context: Context) -> list[Facility]:
     """Look at everything that kgcheck can use; nothing is made or written, and no service of others is asked."""
-    found = [_python(), *_packages()]
+    python = f"{platform.python_version()}, {platform.system()} {platform.machine()}, kgcheck {__version__}"
+    found = [_required("Python", True, python, "everything"), *_packages()]
     try:
         found += [_disk(context), *_settings(context), *_parts(context), _language_model(context)]
     except ConfigurationError as error:
         found.append(_required("settings", False, error.message, "", error.hint))
     return [*found, *_extras(), *(_program(*row) for row in _PROGRAMS)]
-
-
-def _python() -> Facility:
-    found = f"{platform.python_version()}, {platform.system()} {platform.machine()}, kgcheck {__version__}"
-    return _required("Python", True, found, "everything")
 
 
 def _packages() -> Iterator[Facility]:
@@ -142,10 +128,8 @@ def _disk(context: Context) -> Facility:
     home = context.settings.home.absolute()
     folder = next(parent for parent in (home, *home.parents) if parent.is_dir())
     free = shutil.disk_usage(folder).free / 1e9
-    if is_writable := os.access(folder, os.W_OK):
-        found = f"{free:,.1f} GB free in {folder}"
-    else:
-        found = f"{folder} cannot be written to"
+    is_writable = os.access(folder, os.W_OK)
+    found = f"{free:,.1f} GB free in {folder}" if is_writable else f"{folder} cannot be written to"
     is_ready = is_writable and free >= _LEAST_FREE_GB
     return _required("disk", is_ready, found, "runs, snapshots, indexes", "export KGCHECK_HOME=A_FOLDER_WITH_ROOM")
 
@@ -177,7 +161,11 @@ def _parts(context: Context) -> Iterator[Facility]:
     for name in context.part_names:
         place, needed_for = str(getattr(context, name)), _PARTS[name][0]
         by_default = place in (DEFAULT_STORE, str(context.settings.ledger_file))
-        if by_default and _is_missing(Path(place)):
+        is_missing = False
+        # Where nobody may look, something may be.
+        with suppress(OSError):
+            is_missing = not Path(place).exists()
+        if by_default and is_missing:
             yield _optional(name, False, f"none yet at {place}", needed_for, _PARTS[name][1])
         else:
             part = context.part(name)
@@ -193,24 +181,16 @@ def _parts(context: Context) -> Iterator[Facility]:
         yield _optional("PostgreSQL", False, unnamed, "a ledger that many share", command)
 
 
-def _is_missing(path: Path) -> bool:
-    try:
-        return not path.exists()
-    except OSError:
-        return False
-
-
 def _required(name: str, is_ready: bool, found: str, needed_for: str, command: str = "") -> Facility:
     """A facility without which no graph can be audited; the command mends it."""
-    state: State = "ok" if is_ready else "broken"
     shown = {"found": found, "needed_for": needed_for, "command": "" if is_ready else command}
-    return Facility(name=name, state=state, is_required=True, **shown)
+    return Facility(name=name, state="ok" if is_ready else "broken", is_required=True, **shown)
 
 
 def _optional(name: str, is_there: object, found: str, needed_for: str, command: str) -> Facility:
     """A facility that can be done without; the command brings it where it is not there."""
-    state: State = "ok" if is_there else "missing"
-    return Facility(name=name, state=state, found=found, needed_for=needed_for, command="" if is_there else command)
+    shown = {"found": found, "needed_for": needed_for, "command": "" if is_there else command}
+    return Facility(name=name, state="ok" if is_there else "missing", **shown)
 
 
 def _statement_memory(context: Context) -> Iterator[Facility]:
@@ -248,8 +228,8 @@ def _extras() -> Iterator[Facility]:
     yield _optional("Bubblewrap", program, found, "programs of protocols, shut in twice", command)
 
 
-def _program(name: str, patterns: tuple[str, ...], needed_for: str, command: str) -> Facility:
-    places = (path for pattern in patterns for path in (shutil.which(pattern), *sorted(glob(pattern))) if path)
+def _program(name: str, patterns: str, needed_for: str, command: str) -> Facility:
+    places = (path for pattern in patterns.split() for path in (shutil.which(pattern), *sorted(glob(pattern))) if path)
     place = next(places, "")
     found = _first_line(place, "-version" if name == "Java" else "--version") if place else ""
     return _optional(name, found, found or (f"{place} does not start" if place else ""), needed_for, command)
@@ -277,14 +257,10 @@ def doctor(workspace: "Workspace", format_: str) -> int:
     Ends with 0 where a graph can be audited, whatever else is missing, and with 2 where none can.
     """
     found = facilities(workspace)
-    rows = [one.model_dump(mode="json") for one in found]
-    # One screen: what is there needs no more words.
-    shown = [row | {"found": _in_words(one)} for row, one in zip(rows, found, strict=True)]
+    rows, shown = [one.model_dump(mode="json") for one in found], []
+    for one in found:
+        # One screen: what is there needs no more words.
+        more = () if one.state == "ok" else (one.needed_for and f"for {one.needed_for}", one.command)
+        shown.append({"name": one.name, "state": one.state, "found": "; ".join(filter(None, (one.found, *more)))})
     show_rows(format_, rows, ("name", "state", "found"), shown)
-    return EXIT_USAGE if any(one.stops_the_main_job for one in found) else 0
-
-
-def _in_words(one: "Facility") -> str:
-    if one.state == "ok":
-        return one.found
-    return "; ".join(filter(None, (one.found, one.needed_for and f"for {one.needed_for}", one.command)))
+    return EXIT_USAGE if any(one.is_required and one.state != "ok" for one in found) else 0

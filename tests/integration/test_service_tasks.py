@@ -320,7 +320,7 @@ def test_killed_during_decisions_and_an_audit_nothing_is_lost_or_doubled(tmp_pat
     assert enough <= len(acknowledged) < 20
 
     with (
-        started(ledger, tmp_path) as (process, address, _),
+        started(ledger, tmp_path) as (process, address, log),
         httpx2.Client(base_url=address, headers=head, timeout=30) as client,
     ):
         # Who got no answer sends it again, as it was seen: it is decided, or it was.

@@ -32,14 +32,13 @@ class NearBy(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An edge that is drawn, with the arrow at its end."""
+    """An edge that is drawn, with the arrow at its end: main, lacking (the graph does not have it) or other."""
 
     x1: float
     y1: float
     x2: float
     y2: float
     kind: str
-    """main, lacking (the graph does not have it) or other."""
     head: str
 
 
@@ -186,14 +185,12 @@ def _around(end: Ref, ends: list[Ref], found: Neighbourhood, names: dict[tuple[s
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str, gap: float) -> Line:
     """A line that ends a little before its target, with an arrow there."""
-    length = math.hypot(x2 - x1, y2 - y1) or 1
-    ux, uy = (x2 - x1) / length, (y2 - y1) / length
-    ex, ey = x2 - ux * gap, y2 - uy * gap
-    size = 6 if kind == "other" else 8
-    bx, by = ex - ux * size, ey - uy * size
-    left, right = (bx - uy * size / 2, by + ux * size / 2), (bx + uy * size / 2, by - ux * size / 2)
-    head = f"M{ex:.1f} {ey:.1f}L{left[0]:.1f} {left[1]:.1f}L{right[0]:.1f} {right[1]:.1f}Z"
-    return Line(round(x1, 1), round(y1, 1), round(bx, 1), round(by, 1), kind, head)
+    begin, target, size = complex(x1, y1), complex(x2, y2), 6 if kind == "other" else 8
+    along = (target - begin) / (abs(target - begin) or 1)
+    end, across = target - along * gap, along * 1j * size / 2
+    base = end - along * size
+    head = "L".join(f"{at.real:.1f} {at.imag:.1f}" for at in (end, base + across, base - across))
+    return Line(round(x1, 1), round(y1, 1), round(base.real, 1), round(base.imag, 1), kind, f"M{head}Z")
 
 
 def _short(text: str) -> str:
