@@ -29,7 +29,12 @@ def connected(database: str = ":memory:", *, config: Config | None = None) -> du
 @contextmanager
 def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB database in a temporary folder, which is removed when the block ends."""
-    with _temporary_folder() as folder:
+    made = ExitStack()
+    try:
+        folder = made.enter_context(temporary_folder())
+    except OSError as error:
+        raise KgcheckError(f"cannot make a temporary folder: {error}", "set TMPDIR to a writable folder") from error
+    with made:
         try:
             with connected(str(folder / "work.duckdb"), config=limits(settings)) as connection:
                 yield connection
@@ -42,17 +47,6 @@ def working_database(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
             raise KgcheckError(
                 f"the working database in {folder} failed: {error}", "free disk space, or set TMPDIR"
             ) from error
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    made = ExitStack()
-    try:
-        folder = made.enter_context(temporary_folder())
-    except OSError as error:
-        raise KgcheckError(f"cannot make a temporary folder: {error}", "set TMPDIR to a writable folder") from error
-    with made:
-        yield folder
 
 
 def limits(settings: Settings) -> Config:
@@ -92,17 +86,17 @@ def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:
 
 def put_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
     """Make a temporary table of Arrow rows, in the place of one of that name."""
-    connection.register("incoming", rows)
-    try:
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS FROM incoming").fetchall()
-    finally:
-        connection.unregister("incoming")
+    _take(connection, rows, f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS FROM incoming")
 
 
 def insert_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
     """Append Arrow rows to a table, by column name."""
+    _take(connection, rows, f"INSERT INTO {identifier(table)} BY NAME SELECT * FROM incoming")
+
+
+def _take(connection: duckdb.DuckDBPyConnection, rows: pa.Table | pa.RecordBatchReader, statement: str) -> None:
     connection.register("incoming", rows)
     try:
-        connection.execute(f"INSERT INTO {identifier(table)} BY NAME SELECT * FROM incoming").fetchall()
+        connection.execute(statement).fetchall()
     finally:
         connection.unregister("incoming")

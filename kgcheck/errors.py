@@ -1,47 +1,5 @@
 """Exceptions of kgcheck: all subclasses of KgcheckError, each with a hint and an exit code.
 
-The tree::
-
-    KgcheckError                       2
-    ├── UsageError                     2  what was asked for cannot be understood
-    │   ├── NotUnderstood              2  a question whose words or names kgcheck does not know
-    │   ├── UnknownName                2  a label, relation, property, run or finding that does not exist
-    │   ├── AmbiguousName              2  more than one thing answers to it
-    │   └── ChangedMeanwhile           2  what was looked at before deciding is not as it was any more
-    ├── ConfigurationError             2  a profile, recipe or setting is wrong
-    ├── InputError                     2  a file that was given cannot be used
-    │   ├── InputMissing               2
-    │   └── InputFormat                2
-    ├── StoreError                     2  the graph store
-    │   ├── StoreMissing               2
-    │   ├── StoreLocked                2
-    │   ├── StoreSchema                2  it holds another graph than the profile describes
-    │   ├── StoreAccess                2  credentials
-    │   ├── StoreUnguarded             2  statements of a model cannot be run safely on this machine
-    │   └── StoreUnavailable           3  down, or it stopped answering
-    ├── SnapshotError                  2  the reference snapshot
-    ├── SourceError                    3  a reference service could not be looked at: nothing can be said
-    │   ├── SourceUnreachable          3  no connection, or it broke
-    │   ├── SourceTimeout              3  it did not answer in time
-    │   │   └── SourceDeadline         3  the time of the check ran out before it did
-    │   ├── SourceBusy                 3  it asked to wait (429) or failed (5xx), after every retry
-    │   ├── SourceAnswer               3  it said something that its API does not promise
-    │   ├── SourceRefused              3  it does not take the request
-    │   │   └── SourceUnanswerable     3  nor will it ever: it is the question that it does not take
-    │   └── SourceOffline              3  it was not asked, because of --offline
-    ├── IndexFault                     2  the literature index: missing, broken, unfinished, or of another model
-    ├── LedgerError                    2  the ledger of runs
-    ├── ProgramError                   2  a program of a protocol cannot be run here, or is none
-    ├── JobUnderWay                    3  a job is run elsewhere, and not started twice
-    ├── ModelError                     2  the language model
-    │   ├── ModelAccess                2  credentials
-    │   ├── ModelContext               2  the conversation is too long for it
-    │   ├── ModelAnswer                3  it did not answer in the form that was asked for
-    │   └── ModelUnavailable           3  down, too slow or too busy
-    ├── BudgetExceeded                 3  a check ran out of turns, tokens, seconds or money
-    │   └── BudgetSpent                3  a whole batch did: what is not done stays open
-    └── MissingExtra                   2  an optional package is not installed
-
 A message says what was wrong and where; ``hint`` says what to do next. No traceback reaches a user.
 """
 

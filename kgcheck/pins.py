@@ -145,14 +145,13 @@ def _wrong(name: str, line: int, why: str) -> InputFormat:
     return InputFormat(f"{name}:{line}: {why}", f"one pin a line, with tabs between {', '.join(COLUMNS)}")
 
 
-def format_pins(pins: Iterable[Pin]) -> str:
-    """Write pins as `parse_pins` reads them."""
-    return _written(COLUMNS, [dict(zip(COLUMNS, COLUMNS, strict=True)), *(pin.model_dump() for pin in pins)])
-
-
-def _written(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+def format_pins(pins: Iterable[Pin], columns: Sequence[str] = ()) -> str:
+    """Write pins as `parse_pins` reads them; without a header where its columns are named."""
     out = io.StringIO(newline="")
-    csv.DictWriter(out, columns, dialect="excel-tab", lineterminator="\n").writerows(rows)
+    writer = csv.DictWriter(out, columns or COLUMNS, dialect="excel-tab", lineterminator="\n", extrasaction="ignore")
+    if not columns:
+        writer.writeheader()
+    writer.writerows(pin.model_dump() for pin in pins)
     return out.getvalue()
 
 
@@ -168,10 +167,9 @@ def add_pin(path: Path, pin: Pin) -> None:
     if header is None:
         whole = text + format_pins([pin])
     else:
-        stated = {name: value for name, value in pin.model_dump().items() if value}
-        if lacking := [name for name in stated if name not in header[1]]:
+        if lacking := [name for name, value in pin.model_dump().items() if value and name not in header[1]]:
             raise InputFormat(f"{path}:{header[0]}: the header has no column {lacking[0]}", "add it")
-        whole = text.rstrip("\n") + "\n" + _written(header[1], [stated])
+        whole = text.rstrip("\n") + "\n" + format_pins([pin], header[1])
     parse_pins(whole, str(path))
     write_text(path, whole)
 

@@ -29,12 +29,8 @@ class _SilentStep:
         """Show nothing."""
 
 
-class NoProgress:
+class NoProgress(Progress):
     """Shows nothing."""
-
-    @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
-        yield _SilentStep()
 
 
 class CallbackProgress:
@@ -58,10 +54,7 @@ class CallbackProgress:
 
 class _CountedStep:
     def __init__(self, callback: ProgressCallback, description: str, total: int | None) -> None:
-        self._callback = callback
-        self._description = description
-        self._total = total
-        self._done = 0
+        self._callback, self._description, self._total, self._done = callback, description, total, 0
 
     def advance(self, amount: int = 1) -> None:
         self._done += amount
