@@ -48,7 +48,9 @@ class LedgerTokens:
             return None
         # Its id stands for the token: nothing that is kept in memory for as long as a session needs the secret.
         entry = await anyio.to_thread.run_sync(self._users.by_token, token)
-        return entry and AccessToken(token=entry.id, client_id=entry.name, subject=entry.id, scopes=[entry.role.value])
+        if entry is None:
+            return None
+        return AccessToken(token=entry.id, client_id=entry.name, subject=entry.id, scopes=[entry.role.value])
 
 
 class Asking:

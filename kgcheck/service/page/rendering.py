@@ -142,7 +142,7 @@ def error_page(request: Request, status: int, error: Exception) -> Response | No
         case _:
             detail = words.get(status, "Something went wrong that nobody foresaw.")
     title = _TITLES.get(status, "That cannot be done" if status < 500 else "Something went wrong")
-    shown = {"status": status, "title": title, "detail": detail, "hint": hint}
+    shown: dict[str, Any] = {"status": status, "title": title, "detail": detail, "hint": hint}
     return _rendered(request, "_problem" if is_fragment else "problem", caller_of(request).principal, **shown)
 
 
