@@ -50,13 +50,12 @@ _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class Door(NamedTuple):
-    """A route, and what it needs."""
+    """A route, and what it needs: nothing where it is open to everybody, or names nobody."""
 
     path: str
     methods: frozenset[str]
     matches: Callable[[Scope], tuple[Match, Scope]]
     needs: Needs | None
-    """None where it is open to everybody, or names nothing."""
     is_open: bool
 
 
@@ -245,13 +244,15 @@ class BodyLimit(HttpMiddleware):
     def __init__(self, app: ASGIApp, most: int) -> None:
         super().__init__(app)
         self._most = most
+        words = f"the body of a request may have {most:,} bytes, and a form {_MOST_FIELDS:,} fields"
+        self._refused = BodyTooLarge(words, "send less at a time")
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, count, fields = Request(scope, receive), 0, 0
         is_form = request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded")
         stated = request.headers.get("content-length", "0")
         if not stated.isdecimal() or int(stated) > self._most:
-            await refusal(request, self._refusal())(scope, receive, send)
+            await refusal(request, self._refused)(scope, receive, send)
             return
 
         async def counted() -> Message:
@@ -262,18 +263,11 @@ class BodyLimit(HttpMiddleware):
             # Starlette counts the fields of a form, but for those without a name.
             fields += body.count(b"&") if is_form else 0
             if count > self._most or fields > _MOST_FIELDS:
-                error = self._refusal()
                 # The one kind of error that FastAPI lets through while it reads a body.
-                raise HTTPException(error.status, error.message)
+                raise HTTPException(self._refused.status, self._refused.message)
             return message
 
         await self._app(scope, counted, send)
-
-    def _refusal(self) -> Refused:
-        return BodyTooLarge(
-            f"the body of a request may have {self._most:,} bytes, and a form {_MOST_FIELDS:,} fields",
-            "send less at a time",
-        )
 
 
 class TimeLimit(HttpMiddleware):
@@ -311,11 +305,12 @@ class TimeLimit(HttpMiddleware):
         given_up = True
         answer.cancel()
         self._late.add(answer)
-        answer.add_done_callback(self._ended)
+
+        def ended(answer: asyncio.Future[Any]) -> None:
+            self._late.discard(answer)
+            if not answer.cancelled():
+                answer.exception()
+
+        answer.add_done_callback(ended)
         late = TookTooLong(f"there was no answer within {self._seconds:g} s", "ask for less; long work is a task")
         await refusal(Request(scope, receive), late)(scope, receive, send)
-
-    def _ended(self, answer: "asyncio.Future[Any]") -> None:
-        self._late.discard(answer)
-        if not answer.cancelled():
-            answer.exception()

@@ -14,7 +14,6 @@ from fastapi.routing import iter_route_contexts
 from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
-from starlette.types import Scope
 
 from kgcheck import errors
 from kgcheck.errors import ChangedMeanwhile, KgcheckError, UsageError
@@ -136,8 +135,11 @@ def add_handlers(app: FastAPI) -> None:
         path = request.scope["path"][:200]
         words = {404: f"there is nothing under {path}", 405: f"{path} takes other methods"}
         detail = words.get(error.status_code, str(error.detail))
-        # No other header of an error that is not kgcheck's own is passed on.
-        headers = {"Allow": ", ".join(_methods(app, request.scope))} if error.status_code == 405 else {}
+        # No other header of an error that is not kgcheck's own is passed on. The router knows one route's methods.
+        headers = {}
+        if error.status_code == 405:
+            met = [one for one in iter_route_contexts(app.routes) if one.matches(request.scope)[0] is not Match.NONE]
+            headers = {"Allow": ", ".join(sorted({method for one in met for method in one.methods or ()}))}
         return paged(request, error.status_code, error, headers) or problem(
             request, name, error.status_code, detail, hint=hint, headers=headers
         )
@@ -147,12 +149,6 @@ def add_handlers(app: FastAPI) -> None:
         _log.error("%s %s", request.method, request.scope["path"], exc_info=error)
         detail = "something went wrong that nobody foresaw; the log of the service has it"
         return paged(request, 500, error) or problem(request, "internal-error", 500, detail)
-
-
-def _methods(app: FastAPI, scope: Scope) -> list[str]:
-    """The methods that a path takes; the router itself names those of the first route alone."""
-    met = (route for route in iter_route_contexts(app.routes) if route.matches(scope)[0] is not Match.NONE)
-    return sorted({method for route in met for method in route.methods or ()})
 
 
 def _where(loc: tuple[int | str, ...]) -> str:

@@ -60,17 +60,20 @@ class Tasks:
         """Begin a task; it waits where too much is under way."""
         if self._stopping.is_set():
             raise UsageError("the service is stopping", "try again when it is back")
-        return self._start(kind, parameters, asking.name)
+        return self._add(kind, parameters, asking.name)
 
-    def _start(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
+    def _add(self, kind: str, parameters: Mapping[str, Any], by: str) -> WorkItem:
         wanted = self._kinds[chosen("kind of task", kind, list(self._kinds))].checked(parameters)
         task = self._table.add(
             WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
         )
         self.go_on()
+        self._tell()
+        return task
+
+    def _tell(self) -> None:
         with self._news:
             self._news.notify_all()
-        return task
 
     def get(self, name: str) -> WorkItem:
         return self._table.task(name)
@@ -86,7 +89,7 @@ class Tasks:
         with self._news:
             if name in self._running:
                 self._running[name][0].cancelled.set()
-            self._news.notify_all()
+        self._tell()
         return task
 
     async def events(self, name: str, seen: int = 0) -> AsyncIterator[ServerSentEvent]:
@@ -114,8 +117,7 @@ class Tasks:
     def stop(self) -> None:
         """Let everything end between two pieces of work, to go on at the next start."""
         self._stopping.set()
-        with self._news:
-            self._news.notify_all()
+        self._tell()
 
     def close(self) -> None:
         self.stop()
@@ -161,36 +163,24 @@ class Tasks:
                 # Nothing is written where another service was quicker.
                 self._table.change(task, **ended_by(error, task))
                 continue
-            self._begin(mine, kind)
+            lease = Lease(self._table, mine, stopping=self._stopping).keep()
+            thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {mine.id}", daemon=True)
+            with self._news:
+                self._running[mine.id] = lease, thread
+            thread.start()
             others.append(mine)
 
     def _writes(self, task: WorkItem) -> bool:
         kind = self._kinds.get(task.kind)
         return kind is None or kind.writes(task, self._service.options.config)
 
-    def _begin(self, task: WorkItem, kind: TaskKind) -> None:
-        lease = Lease(self._table, task, stopping=self._stopping).keep()
-        thread = threading.Thread(target=self._work, args=(lease, kind), name=f"task {task.id}", daemon=True)
-        with self._news:
-            self._running[task.id] = lease, thread
-        thread.start()
-
     def _work(self, lease: Lease, kind: TaskKind) -> None:
         task = lease.work
         try:
             with lease, task_span(task.kind, task.id):
-                self._perform(lease, kind)
-        finally:
-            with self._news:
-                del self._running[task.id]
-                self._news.notify_all()
-
-    def _perform(self, lease: Lease, kind: TaskKind) -> None:
-        task = lease.work
-        try:
-            lease.perform(lambda: self._result(lease, kind))
-            for parameters in kind.following(task, self._service.options.config):
-                self._start(task.kind, parameters, task.by)
+                lease.perform(lambda: self._result(lease, kind))
+                for parameters in kind.following(task, self._service.options.config):
+                    self._add(task.kind, parameters, task.by)
         except Ending:
             pass
         except LedgerError as error:
@@ -200,6 +190,10 @@ class Tasks:
             LOG.info("task %s failed: %s", task.id, type(error).__name__)
         except Exception:
             LOG.exception("task %s ended with a fault", task.id)
+        finally:
+            with self._news:
+                del self._running[task.id]
+            self._tell()
 
     def _result(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
         config = self._service.options.config

@@ -79,5 +79,10 @@ def test_nothing_that_a_text_says_is_done(browser: Browser, canary: Canary, tmp_
             # What the panel shows was put there by the page's own script.
             assert page.evaluate("() => window.pwned") is None
             assert page.evaluate(MADE) == []
+            policy = page.request.get(f"{served.address}/findings").headers["content-security-policy"]
+            assert ("default-src 'none'" in policy, "unsafe" in policy) == (True, False)
+            # Nor would a script be loaded that a hole in all that had let in: the policy says so on the console.
+            added = f"s = document.createElement('script'); s.src = '//127.0.0.1:{canary.port}/x.js'"
+            page.evaluate(f"() => {{ try {{ const {added}; document.body.append(s) }} catch {{ }} }}")
             assert [line for line in trouble if not line.startswith("console:")] == []
     assert canary.calls == 0

@@ -733,17 +733,6 @@ def test_without_users_only_this_machine_is_served(workspace: Workspace, folder:
     assert beyond.refuses("0.0.0.0 can be reached by others, and nobody has a token")
 
 
-def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    for name in [one for one in sys.modules if re.match(r"(kgcheck\.)?mcp(\.|$)", one)]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-
-    refusal = kgcheck("mcp", "--ledger", folder / "ledger.sqlite")
-
-    assert refusal.refuses("kgcheck mcp needs the extra 'mcp'")
-    assert "pip install 'kgcheck[mcp]'" in refusal.err
-
-
 # Over stdio, in a process of its own
 
 
