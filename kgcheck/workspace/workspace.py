@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from kgcheck.reference.snapshot import SourceRelease
 
 Notes = tuple[str, ...]
+PathLike = str | Path
 
 
 class Workspace(Context):
@@ -99,7 +100,7 @@ class Workspace(Context):
 
     # The graph and its references
 
-    def load(self, directory: str | Path, *, quarantine: str | Path | None = None, **options: Any) -> "LoadSummary":
+    def load(self, directory: PathLike, *, quarantine: PathLike | None = None, **options: Any) -> "LoadSummary":
         """Load an import directory into the store, which is made when it is missing; options: `LoadOptions`.
 
         Rows that cannot be loaded go to ``quarantine``, a JSON lines file. ``incomplete`` of the summary says why too
@@ -124,7 +125,7 @@ class Workspace(Context):
         )
 
     def prepare_import(
-        self, directory: str | Path, folder: str | Path, *, quarantine: str | Path | None = None, **options: Any
+        self, directory: PathLike, folder: PathLike, *, quarantine: PathLike | None = None, **options: Any
     ) -> "tuple[LoadSummary, OfflineImport]":
         """Write the files for ``neo4j-admin database import``, for a new and large database; options: `LoadOptions`."""
         from kgcheck.loading.load import import_folder, load_directory
@@ -136,11 +137,7 @@ class Workspace(Context):
         return summary, files
 
     def build_reference(
-        self,
-        directory: str | Path,
-        *,
-        releases: Mapping[str, str] | None = None,
-        notes: list[str] | None = None,
+        self, directory: PathLike, *, releases: Mapping[str, str] | None = None, notes: list[str] | None = None
     ) -> "tuple[SourceRelease, ...]":
         """Build the snapshot that `reference` names from every file under a folder that a recipe of the profile knows.
 
@@ -156,7 +153,7 @@ class Workspace(Context):
         return self.releases()
 
     def build_import(
-        self, out: str | Path, sources: str | Path | None = None, *, releases: Mapping[str, str] | None = None
+        self, out: PathLike, sources: PathLike | None = None, *, releases: Mapping[str, str] | None = None
     ) -> "BuiltDirectory":
         """Build an import directory: the nodes, properties and edges that the providers' files, or a snapshot, state.
 
@@ -194,7 +191,7 @@ class Workspace(Context):
         self,
         types: Iterable[str | CheckType] | AuditScope = (),
         *,
-        changed_since: str | Path | None = None,
+        changed_since: PathLike | None = None,
         run_id: str | None = None,
         **options: Any,
     ) -> AuditResult:
@@ -272,12 +269,7 @@ class Workspace(Context):
         return map_papers(self, papers)
 
     def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        documents: Sequence[str] = (),
-        sections: Sequence[str] = (),
+        self, query: str, *, limit: int = 10, documents: Sequence[str] = (), sections: Sequence[str] = ()
     ) -> SearchResult:
         """Search the papers: all of them, some of them by id, or sections of some kinds."""
         from kgcheck.literature.paper_search import find_papers
@@ -333,7 +325,7 @@ class Workspace(Context):
 
     # Manuscripts
 
-    def ground(self, manuscript: str | Path, **options: Any) -> "tuple[Grounded, Notes]":
+    def ground(self, manuscript: PathLike, **options: Any) -> "tuple[Grounded, Notes]":
         """Hold a manuscript against graph, papers, its citations and results, as named; options: `TextOptions`."""
         from kgcheck.grounding.ground import ground_manuscript
 
@@ -348,7 +340,7 @@ class Workspace(Context):
         return ground_text(self, text, form, options_from(TextOptions, options))
 
     def score(
-        self, manuscript: str | Path, *, before: str | Path | None = None, **options: Any
+        self, manuscript: PathLike, *, before: PathLike | None = None, **options: Any
     ) -> "tuple[ScoreCard, Notes]":
         """Score a manuscript in eight dimensions; with the brain ``llm`` a model judges it; options: `TextOptions`.
 
@@ -360,7 +352,7 @@ class Workspace(Context):
         return score_manuscript(self, Path(manuscript), options_from(TextOptions, options), earlier)
 
     def improve(
-        self, manuscript: str | Path, out: str | Path, *, rounds: int = 12, **options: Any
+        self, manuscript: PathLike, out: PathLike, *, rounds: int = 12, **options: Any
     ) -> "tuple[ImprovementLog, Notes]":
         """Make a manuscript better round by round, with models that judge and write; options: `TextOptions`.
 
@@ -377,11 +369,11 @@ class Workspace(Context):
     def design_protocol(
         self,
         objective: "Objective",
-        out: str | Path,
+        out: PathLike,
         *,
-        papers: Sequence[str | Path] = (),
+        papers: Sequence[PathLike] = (),
         reports: "Sequence[ExperimentalReport]" = (),
-        search: str | Path | None = None,
+        search: PathLike | None = None,
         **options: Any,
     ) -> "DesignedProtocol":
         """Design a protocol into a folder, from papers, reports of papers, a search and the graph; options: `Spending`.
@@ -398,9 +390,9 @@ class Workspace(Context):
 
     def check_protocols(
         self,
-        files: Iterable[str | Path],
+        files: Iterable[PathLike],
         *,
-        bibliography: str | Path | None = None,
+        bibliography: PathLike | None = None,
         data_sets: "DataSetLookup | None" = None,
     ) -> "tuple[list[CheckedProtocol], Notes]":
         """Check protocols: their facts again, papers, data sets, the order of their steps, and what they lack."""
@@ -410,7 +402,7 @@ class Workspace(Context):
         return check_files(self, [Path(file) for file in files], named, data_sets)
 
     def check_given_protocol(
-        self, text: str, *, bibliography: str | Path | None = None
+        self, text: str, *, bibliography: PathLike | None = None
     ) -> "tuple[CheckedProtocol, Notes]":
         """Check a protocol that stands in no file: the text of a ``protocol.json``."""
         from kgcheck.protocols.checking.file_checks import check_text
@@ -418,7 +410,7 @@ class Workspace(Context):
         return check_text(self, text, Path(bibliography) if bibliography else None)
 
     def score_protocol(
-        self, file: str | Path, *, judges: Sequence[str] = (), **options: Any
+        self, file: PathLike, *, judges: Sequence[str] = (), **options: Any
     ) -> "tuple[StudyQuality, Notes]":
         """Measure a protocol; with the brain ``llm`` models judge it, by name; options: `Spending`."""
         from kgcheck.protocols.checking.file_checks import score_file
@@ -483,7 +475,7 @@ class Workspace(Context):
         run: "str | Run" = "latest",
         format_: str = "markdown",
         *,
-        output: str | Path | None = None,
+        output: PathLike | None = None,
         limit: int | None = None,
         fail_on: str = "refuted",
         exit_code: int = 0,
@@ -619,7 +611,7 @@ class Workspace(Context):
 
     def make_patch(
         self,
-        folder: str | Path,
+        folder: PathLike,
         *,
         findings: Mapping[str, str | None] | Iterable[str] = (),
         accepted: bool = False,
@@ -636,14 +628,14 @@ class Workspace(Context):
         named = dict(findings) if isinstance(findings, Mapping) else dict.fromkeys(findings)
         return make(self, Path(folder), findings=named, accepted=accepted, run=run, by=by)
 
-    def check_patch(self, folder: str | Path) -> "PatchOutcome":
+    def check_patch(self, folder: PathLike) -> "PatchOutcome":
         """Say what of the patch in a folder would conflict now; nothing is written."""
         from kgcheck.curation.patches import check
 
         return check(self, Path(folder))
 
     def apply_patch(
-        self, folder: str | Path, *, by: str = "", delete: bool = False, from_elsewhere: bool = False
+        self, folder: PathLike, *, by: str = "", delete: bool = False, from_elsewhere: bool = False
     ) -> "PatchOutcome":
         """Do every operation of the patch in a folder that the graph still fits; go on with one that was cut short.
 
@@ -653,7 +645,7 @@ class Workspace(Context):
 
         return apply(self, Path(folder), by=by, delete=delete, from_elsewhere=from_elsewhere)
 
-    def undo_patch(self, folder: str | Path, *, by: str = "") -> "PatchOutcome":
+    def undo_patch(self, folder: PathLike, *, by: str = "") -> "PatchOutcome":
         """Give the graph back as it was before the patch in a folder, but for what was changed again since."""
         from kgcheck.curation.patches import undo
 
@@ -682,7 +674,7 @@ class Workspace(Context):
 
     # The ledger itself
 
-    def copy_ledger(self, to: str | Path) -> dict[str, int]:
+    def copy_ledger(self, to: PathLike) -> dict[str, int]:
         """Write into an empty ledger what this one has, all of it or nothing, and count the rows of its tables."""
         from kgcheck.ledger.copying import copy_ledger
         from kgcheck.ledger.ledger import Ledger
@@ -711,5 +703,5 @@ class Workspace(Context):
         with Ledger(self.ledger) as ledger:
             yield Users(ledger.database)
 
-    def _quarantine(self, named: str | Path | None, directory: Path) -> Path:
+    def _quarantine(self, named: PathLike | None, directory: Path) -> Path:
         return Path(named) if named else self.settings.home / f"quarantine-{directory.resolve().name}.jsonl"
