@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgcheck.errors import ConfigurationError
+from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
+    from kgcheck.audit.curies import Curies
     from kgcheck.model import Ref
-    from kgcheck.profile.schema import Label, Pattern, Schema
+    from kgcheck.profile.schema import Label as Label
+    from kgcheck.profile.schema import Pattern as Pattern
+    from kgcheck.profile.schema import Schema
 
 ENTRY_POINTS = "kgcheck.rules"
 """The group of entry points by which packages bring rules."""
@@ -28,7 +32,6 @@ ALL = "(all)"
 """The id of a hit that is a whole label, relation or prefix."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_LONGEST_NAME = 40
 
 
 class RuleRepair(StrEnum):
@@ -72,6 +75,13 @@ class RuleHit(NamedTuple):
     part: str | None = None
 
 
+def all_of(label: str) -> "Ref":
+    """All nodes of a label, as what a hit is about."""
+    from kgcheck.model import Ref
+
+    return Ref(label=label, id=ALL)
+
+
 class GraphCounts(NamedTuple):
     """Nodes by label and edges by pattern."""
 
@@ -79,46 +89,70 @@ class GraphCounts(NamedTuple):
     edges: Mapping[str, int]
 
 
-class RuleGraph(Protocol):
-    """The graph that a rule looks at, as tables of DuckDB."""
+class RuleGraph:
+    """The graph that a rule looks at, as tables of DuckDB.
+
+    Attributes:
+        schema: Labels and patterns that the profile knows.
+        labels: Labels that have nodes.
+        patterns: Patterns that have edges.
+        now: Counts of the run under way.
+        before: Counts of the audit before; those of now where there was none.
+        nodes: Gives the quoted name of the table of a label: id, and its properties.
+        edges: Gives the quoted name of the table of a pattern: head, tail, and its properties.
+        select: Gives the rows of a SELECT over these tables.
+        stray_edges: Gives the edges whose ends fit no pattern of the schema.
+        broken_pins: Gives the pins, ``must`` or ``must_not``, that the graph does not keep; see kgcheck.pins.
+    """
+
+    schema: "Schema"
+    labels: "Sequence[Label]"
+    patterns: "Sequence[Pattern]"
+    now: GraphCounts
+    before: GraphCounts
+    nodes: "Callable[[Label], str]"
+    edges: "Callable[[Pattern], str]"
+    select: Callable[[str], list[tuple[Any, ...]]]
+    stray_edges: Callable[[], Iterable[RuleHit]]
+    broken_pins: Callable[[str], Iterable[RuleHit]]
 
     @property
-    def schema(self) -> "Schema":
-        """Labels and patterns that the profile knows."""
+    def curies(self) -> "Curies":
+        """The ids of the graph by prefix, and its names in Biolink."""
+        raise NotImplementedError
 
-    @property
-    def labels(self) -> "Sequence[Label]":
-        """Labels that have nodes."""
+    def count(self, patterns: "Iterable[Pattern]") -> int:
+        """The number of edges of some patterns."""
+        return sum(self.now.edges.get(str(pattern), 0) for pattern in patterns)
 
-    @property
-    def patterns(self) -> "Sequence[Pattern]":
-        """Patterns that have edges."""
+    def patterns_by_relation(self) -> "dict[str, list[Pattern]]":
+        found: dict[str, list[Pattern]] = {}
+        for pattern in self.patterns:
+            found.setdefault(pattern.type, []).append(pattern)
+        return found
 
-    @property
-    def now(self) -> GraphCounts:
-        """Counts of the run under way."""
+    def ends_of_edges(self, label: "Label") -> str:
+        """Select the ids at which edges end that may lead to a label; empty where there are no such edges.
 
-    @property
-    def before(self) -> GraphCounts:
-        """Counts of the audit before; those of now where there was none."""
+        Of a draft those are all edges: it files the edges of an id that has several labels under one of them.
+        """
+        ends = [(end, p) for end in ("head", "tail") for p in self.patterns]
+        is_draft = self.schema.profile.draft
+        wanted = ((end, p) for end, p in ends if is_draft or getattr(p, end) == label.name)
+        return " UNION ALL ".join(f"SELECT {end} AS id FROM {self.edges(p)}" for end, p in wanted)
 
-    def nodes(self, label: "Label") -> str:
-        """The quoted name of the table of a label: id, and its properties."""
+    def hit_of_label(self, label: "Label", detail: str, record: str = "", count: int | None = None) -> RuleHit:
+        """A hit of all nodes of a label, or of some, with their number."""
+        nodes = self.now.nodes.get(label.name, 0) if count is None else count
+        return RuleHit(all_of(label.name), None, None, f"{detail}; {how_many(nodes, 'node')}", record)
 
-    def edges(self, pattern: "Pattern") -> str:
-        """The quoted name of the table of a pattern: head, tail, and its properties."""
-
-    def pairs(self, pattern: "Pattern") -> Iterable[tuple[str, str]]:
-        """The different ends of a pattern's edges, in order."""
-
-    def stray_edges(self) -> "Iterable[RuleHit]":
-        """Edges whose ends fit no pattern of the schema."""
-
-    def broken_pins(self, pin: str) -> "Iterable[RuleHit]":
-        """Pins, ``must`` or ``must_not``, that the graph does not keep; see kgcheck.pins."""
-
-    def select(self, statement: str) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT over its tables."""
+    def hit_of_relation(
+        self, patterns: "Sequence[Pattern]", detail: str, record: str = "", among: int | None = None
+    ) -> RuleHit:
+        """A hit of all edges of some patterns, with their number, if need be among others; it stands at the first."""
+        edges, first = self.count(patterns), patterns[0]
+        count = f"{edges:,} of {among:,} edges" if among else how_many(edges, "edge")
+        return RuleHit(all_of(first.head), first.type, all_of(first.tail), f"{detail}; {count}", record)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +203,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Refuse a name that could not be written in a file or on a command line, and a remark that refutes."""
-        if len(self.name) > _LONGEST_NAME or not _NAME.fullmatch(self.name):
+        if len(self.name) > 40 or not _NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name of a rule: small letters, digits and _ within, at most 40")
         if self.is_remark and self.is_fault:
             raise ValueError(f"{self.name} is a remark, which refutes nothing, so that it is no fault")
@@ -181,25 +215,6 @@ class Rule:
     @property
     def outcome_words(self) -> str:
         return f"{self.outcome}, a remark" if self.is_remark else self.outcome
-
-
-def patterns_by_relation(graph: RuleGraph) -> "dict[str, list[Pattern]]":
-    """Patterns that have edges, by the relation they are of."""
-    found: dict[str, list[Pattern]] = {}
-    for pattern in graph.patterns:
-        found.setdefault(pattern.type, []).append(pattern)
-    return found
-
-
-def ends_of_edges(graph: RuleGraph, label: "Label") -> str | None:
-    """Select the ids at which edges end that may lead to a label; None where there are no such edges.
-
-    Of a draft those are all edges: it files the edges of an id that has several labels under one of them.
-    """
-    is_draft = graph.schema.profile.draft
-    ends = [f"SELECT head AS id FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.head == label.name]
-    ends += [f"SELECT tail AS id FROM {graph.edges(p)}" for p in graph.patterns if is_draft or p.tail == label.name]
-    return " UNION ALL ".join(ends) or None
 
 
 @cache

@@ -60,7 +60,8 @@ class EdgeCitations:
                 gaps[found].append(task)
         tables.add_observations(observations)
         for cause, tasks in gaps.items():
-            tables.add_gaps(
+            tables.add(
+                "gap",
                 "SELECT unnest($tasks::BIGINT[]) AS task, $source AS source, $cause AS cause",
                 {"tasks": tasks, "source": SOURCE, "cause": cause.value},
             )

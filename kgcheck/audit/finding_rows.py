@@ -92,14 +92,11 @@ def finding_rows(
         wanted += " OR j.task IN (FROM unlooked)"
     wanted = "" if keep_all else f"WHERE {wanted}"
     put_arrow(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
-    db.execute(
-        f"""
+    db.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS
         SELECT j.task, {place_sql(pieces, "j.task")} AS place, j.verdict, j.outcome, j.reason, j.confidence, j.note,
                t.head, t.tail, coalesce(t.value, {JOINED_SQL.format(items="t.items")}) AS value
-        FROM judged j JOIN task t USING (task) {wanted}
-        """
-    ).fetchall()
+        FROM judged j JOIN task t USING (task) {wanted}""").fetchall()
     _collect(tables)
     completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
@@ -160,16 +157,13 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 def _collect(tables: WorkingTables) -> None:
     """Table ``found_known``: ``found``, and what is known of each task, in one row."""
     has_gaps = tables.has("gap")
-    tables.db.execute(
-        f"""
+    tables.db.execute(f"""
         CREATE OR REPLACE TEMP TABLE found_known AS
         WITH known AS ({" UNION ALL BY NAME ".join(_known(tables))})
         SELECT f.*, known.* EXCLUDE (task), {"gaps" if has_gaps else "NULL::VARCHAR[][] AS gaps"},
                least(coalesce(len(replacements), 0), {SEVERAL}) AS replaced,
                least(coalesce(len(candidates), 0), {SEVERAL}) AS offered
-        FROM found f LEFT JOIN known USING (task) {_GAPS if has_gaps else ""}
-        """
-    ).fetchall()
+        FROM found f LEFT JOIN known USING (task) {_GAPS if has_gaps else ""}""").fetchall()
 
 
 def _known(tables: WorkingTables) -> Iterator[str]:
@@ -235,13 +229,10 @@ def _distinct(items: str) -> str:
 
 def _plan(db: duckdb.DuckDBPyConnection, kind: CheckType) -> set[Filling]:
     """Table ``repair_plan``: what changes are made of, each for all findings that are alike."""
-    rows = db.execute(
-        """
+    rows = db.execute("""
         SELECT v.number, f.replaced, f.offered, v.signature, v.outcome, v.reason, v.confidence, v.note
         FROM (SELECT DISTINCT verdict, replaced, offered FROM found_known) f
-        JOIN signature_verdict v ON v.number = f.verdict
-        """
-    ).fetchall()
+        JOIN signature_verdict v ON v.number = f.verdict""").fetchall()
     plans, fillings = [], set()
     for number, replaced, offered, signature, outcome, reason, confidence, note in rows:
         ended = Judgement(Outcome(outcome), Reason(reason), confidence, note)
@@ -257,12 +248,9 @@ def _plan(db: duckdb.DuckDBPyConnection, kind: CheckType) -> set[Filling]:
 
 def _complete(db: duckdb.DuckDBPyConnection) -> None:
     """Table ``whole_value``: lists with the names that they lack."""
-    rows = db.execute(
-        f"""
+    rows = db.execute(f"""
         SELECT task, value, stated FROM found_known JOIN repair_plan p USING (verdict, replaced, offered)
-        WHERE p.fills = '{Filling.COMPLETED.value}'
-        """
-    ).fetchall()
+        WHERE p.fills = '{Filling.COMPLETED.value}'""").fetchall()
     whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in rows]
     put_arrow(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
 

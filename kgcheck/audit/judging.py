@@ -9,7 +9,7 @@ import duckdb
 from kgcheck.audit.plan import Piece, Unit, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge
-from kgcheck.evidence.working_tables import JUDGED, SIGNATURE_VERDICT, fill, insert_rows
+from kgcheck.evidence.working_tables import insert_rows
 from kgcheck.model import (
     CheckType,
     Gap,
@@ -42,6 +42,13 @@ _SIGNATURES = f"""
     SELECT t.task, to_json([coalesce(o.observations, []), coalesce(m.gaps, [])])::VARCHAR AS signature
     FROM {{tasks}} t LEFT JOIN observed o USING (task) LEFT JOIN missing m USING (task)"""
 
+_SIGNATURE_VERDICT = """
+    CREATE OR REPLACE TEMP TABLE signature_verdict (
+        number INTEGER, signature VARCHAR, outcome VARCHAR, reason VARCHAR, confidence DOUBLE, note VARCHAR,
+        sources VARCHAR[],  -- sources that made an observation
+        gaps VARCHAR[][]    -- source and cause of each gap
+    )"""
+
 _Ended = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 _KIND = ("source", "about", "stance", "world", "tier", "reason", "score")
@@ -58,9 +65,9 @@ _SIGNATURES_OF_ONE = f"""
 
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
-    """Fill ``signature_verdict`` and ``judged``."""
+    """Make ``signature_verdict``, what each evidence signature comes to, and ``judged``, how each task ended."""
     db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
-    db.execute(SIGNATURE_VERDICT.create).fetchall()
+    db.execute(_SIGNATURE_VERDICT).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
     rows = []
     for number, (text,) in enumerate(signatures):
@@ -77,20 +84,19 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
             "gaps": [[gap.source, gap.cause.value] for gap in signature.gaps],
         }
         rows.append(row)
-    insert_rows(db, SIGNATURE_VERDICT, rows)
-    fill(db, JUDGED, "SELECT *, number AS verdict FROM task_signature JOIN signature_verdict USING (signature)")
+    insert_rows(db, "signature_verdict", rows)
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE judged AS SELECT task, number AS verdict, outcome, reason, confidence, note
+        FROM task_signature JOIN signature_verdict USING (signature)""").fetchall()
 
 
 def _signatures(db: duckdb.DuckDBPyConnection) -> str:
     """A select of the signature of every task: nearly all have one observation or gap, which spares them lists."""
-    db.execute(
-        """
+    db.execute("""
         CREATE OR REPLACE TEMP TABLE task_pieces AS
         SELECT task, coalesce(e.pieces, 0) AS observed, coalesce(g.pieces, 0) AS missing FROM task
         LEFT JOIN (SELECT task, count(*) AS pieces FROM evidence GROUP BY task) e USING (task)
-        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)
-        """
-    ).fetchall()
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)""").fetchall()
     others = "(SELECT task FROM task_pieces WHERE observed > 1 OR missing > 1)"
     return f"""
     {_SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")}
@@ -101,14 +107,11 @@ def tallies(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]) -> list[list
     """Counts of the judged tasks by outcome, reason and sources, of each piece."""
     plain = " ".join(f"WHEN {piece.first} THEN {piece.plain}" for piece in pieces if piece.plain)
     number = f"sum(CASE task {plain} ELSE 1 END)" if plain else "count(*)"
-    rows = db.execute(
-        f"""
+    rows = db.execute(f"""
         SELECT place, v.outcome, v.reason, v.sources, v.gaps, j.n
         FROM (
             SELECT {place_sql(pieces, "task")} AS place, verdict, {number} AS n FROM judged GROUP BY ALL) j
-        JOIN signature_verdict v ON v.number = j.verdict
-        """
-    ).fetchall()
+        JOIN signature_verdict v ON v.number = j.verdict""").fetchall()
     counts: list[Counter[_Ended]] = [Counter() for _ in pieces]
     for place, outcome, reason, sources, gaps, count in rows:
         counts[place][outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += int(count)

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.plan import Unit
-from kgcheck.audit.rules import wrong_end_label
 from kgcheck.audit.structure import MAX_STRAY_EDGES
 from kgcheck.audit.tasks import TaskSelection
 from kgcheck.duck import put_arrow
@@ -268,7 +267,7 @@ class FormerFindings:
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
             elif not self._tasks.concerns({task.head, task.tail or task.head}):
                 ended[task.fingerprint] = _UNCHECKED, _NOT_PART
-            elif task.rule == wrong_end_label.RULE.name and task.fingerprint not in there:
+            elif task.rule == "wrong_end_label" and task.fingerprint not in there:
                 ended[task.fingerprint] = self._stray()
             elif task.head != ALL and task.fingerprint not in there:
                 ended[task.fingerprint] = _GONE, ""

@@ -9,7 +9,6 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.duck import insert_arrow
-from kgcheck.evidence.working_tables import NODE_NAME
 from kgcheck.graph.store import NO_ID, GraphStore
 from kgcheck.model import Finding, Ref
 
@@ -50,7 +49,7 @@ class NodeNames:
 
     def put(self, db: duckdb.DuckDBPyConnection, wanted: str) -> None:
         """Put what the graph calls the nodes of a select of label and id into the table ``node_name``, each once."""
-        db.execute(f"CREATE TEMP TABLE IF NOT EXISTS {NODE_NAME.definition}").fetchall()
+        db.execute("CREATE TEMP TABLE IF NOT EXISTS node_name (label VARCHAR, id VARCHAR, name VARCHAR)").fetchall()
         rows = db.execute(
             f"""
             SELECT DISTINCT label, id FROM ({wanted}) AS wanted(label, id) ANTI JOIN node_name USING (label, id)
@@ -68,7 +67,7 @@ class NodeNames:
                 stated += ((label, *named) for named in self._named(label, ids[start : start + _TOGETHER]).items())
         if stated:
             columns = dict(zip(("label", "id", "name"), zip(*stated, strict=True), strict=True))
-            insert_arrow(db, NODE_NAME.name, pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
+            insert_arrow(db, "node_name", pa.table(columns, pa.schema((c, pa.string()) for c in columns)))
 
     def _put_all(self, db: duckdb.DuckDBPyConnection, label: str) -> None:
         db.execute("CREATE OR REPLACE TEMP TABLE stated_name (id VARCHAR, name VARCHAR)").fetchall()

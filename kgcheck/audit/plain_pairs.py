@@ -79,12 +79,9 @@ class PlainPairs:
                 for place, o in enumerate(origins)
             )
             columns.append(f"CASE {places} END AS origin")
-        return self._db.sql(
-            f"""
+        return self._db.sql(f"""
             SELECT {", ".join(columns)} FROM ({plain.links}) l
-            JOIN {head.table} h ON h.filed = l.head JOIN {tail.table} t ON t.filed = l.tail
-            """
-        ).to_arrow_table()
+            JOIN {head.table} h ON h.filed = l.head JOIN {tail.table} t ON t.filed = l.tail""").to_arrow_table()
 
     def _ends(self, which: str, ids: Ids, end: PlainEnd) -> "_FineEnds":
         """The nodes that are fine: number, id, lead (of a record), and the id under which links file it."""
@@ -98,12 +95,9 @@ class PlainPairs:
         numbered = pa.table({"number": np.arange(len(ids.texts), dtype=np.uint64), "id": ids.texts})
         self._db.register("incoming", numbered)
         try:
-            self._db.execute(
-                f"""
+            self._db.execute(f"""
                 CREATE OR REPLACE TEMP TABLE {name} AS
-                SELECT number, id, id || ' ' AS lead, {end.filed} AS filed FROM incoming WHERE {end.fine}
-                """
-            ).fetchall()
+                SELECT number, id, id || ' ' AS lead, {end.filed} AS filed FROM incoming WHERE {end.fine}""").fetchall()
         finally:
             self._db.unregister("incoming")
         others = self._db.execute(f"SELECT 1 FROM {name} WHERE filed <> id LIMIT 1").fetchall()

@@ -6,27 +6,28 @@ The rules stand in kgcheck.audit.rules, and in other packages: see kgcheck.rules
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 import duckdb
 
 from kgcheck import clock
+from kgcheck.audit.curies import Curies
 from kgcheck.audit.graph_copy import GraphCopy, printable
 from kgcheck.audit.pins import broken_pins
 from kgcheck.audit.plan import Unit
 from kgcheck.checks.repair import propose
 from kgcheck.checks.verdicts import verdict as judge_evidence
-from kgcheck.graph.store import GraphStore
+from kgcheck.graph.store import GraphStore, StrayEdge
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import CheckTask, CheckType, Evidence, Finding, Reason, Ref, Stance, Tally, Tier, Verdict, World
 from kgcheck.options import AuditOptions
 from kgcheck.pins import SOURCE as PINS
 from kgcheck.pins import Pin
-from kgcheck.profile.schema import Label, Pattern, Schema
+from kgcheck.profile.schema import Label, Pattern
 from kgcheck.quoting import literal
-from kgcheck.rules import ALL, GraphCounts, Rule, RuleHit, rules_named, structure_rules
+from kgcheck.rules import ALL, GraphCounts, Rule, RuleGraph, RuleHit, all_of, rules_named, structure_rules
 from kgcheck.standards.tables import NAMES as STANDARDS
 from kgcheck.standards.tables import standard
 
@@ -55,33 +56,19 @@ class Fault(NamedTuple):
     relation: str | None
     tail: Ref | None
     detail: str
+    record: str = ""
     attribute: str | None = None
     times: int = 1
     right: str | None = None
     properties: tuple[str, ...] = ()
     alike: int | None = None
-    record: str = ""
-
-    @classmethod
-    def of_hit(cls, rule: Reason, hit: RuleHit) -> "Fault":
-        return cls(rule, hit.head, hit.relation, hit.tail, hit.detail, attribute=hit.part, record=hit.record)
 
     @property
     def ids(self) -> set[str]:
         return {self.head.id, self.tail.id} if self.tail else {self.head.id}
 
 
-class _FaultRow(NamedTuple):
-    head: str
-    tail: str | None
-    tail_label: str | None
-    detail: str | None
-    properties: tuple[str, ...]
-    right: str | None
-    alike: int | None
-
-
-class AuditedGraph:
+class AuditedGraph(RuleGraph):
     """The copy of a graph as rules see it."""
 
     def __init__(
@@ -93,37 +80,33 @@ class AuditedGraph:
         before: Run | None,
         pins: Sequence[Pin] = (),
     ) -> None:
-        self._db = db
-        self._store = store
-        self._pins = pins
-        self.nodes: Callable[[Label], str] = copy.nodes
-        self.edges: Callable[[Pattern], str] = copy.edges
-        self.schema: Schema = store.schema
-        self.labels: Sequence[Label] = [label for label in self.schema.labels if run.nodes.get(label.name)]
-        self.patterns: Sequence[Pattern] = [p for p in self.schema.relations if run.edges.get(str(p))]
+        self.nodes, self.edges, self.schema = copy.nodes, copy.edges, store.schema
+        self.labels = [label for label in self.schema.labels if run.nodes.get(label.name)]
+        self.patterns = [p for p in self.schema.relations if run.edges.get(str(p))]
         self.now = GraphCounts(run.nodes, run.edges)
         self.before = GraphCounts(before.nodes, before.edges) if before else self.now
+        self.select = lambda statement: db.execute(statement).fetchall()
+        self.stray_edges = lambda: map(_stray, dict.fromkeys(store.stray_edges(MAX_STRAY_EDGES)))
+        self.broken_pins = lambda pin: broken_pins([one for one in pins if one.pin == pin], store)
 
-    def pairs(self, pattern: Pattern) -> Iterable[tuple[str, str]]:
-        return self._db.execute(f"SELECT DISTINCT head, tail FROM {self.edges(pattern)} ORDER BY ALL").fetchall()
+    @cached_property
+    def curies(self) -> Curies:
+        return Curies(self)
 
-    def stray_edges(self) -> Iterator[RuleHit]:
-        for edge in dict.fromkeys(self._store.stray_edges(MAX_STRAY_EDGES)):
-            detail = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
-            ends = _end(edge.head_label, edge.head_id), _end(edge.tail_label, edge.tail_id)
-            yield RuleHit(ends[0], edge.relation, ends[1], detail)
 
-    def broken_pins(self, pin: str) -> Iterator[RuleHit]:
-        return broken_pins([one for one in self._pins if one.pin == pin], self._store)
-
-    def select(self, statement: str) -> list[tuple[Any, ...]]:
-        return self._db.execute(statement).fetchall()
+def _stray(edge: StrayEdge) -> RuleHit:
+    head, tail = (
+        Ref(label=label, id=printable(name))
+        for label, name in ((edge.head_label, edge.head_id), (edge.tail_label, edge.tail_id))
+    )
+    words = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
+    return RuleHit(head, edge.relation, tail, words)
 
 
 class StructureRules:
     """The rules over one copy of a graph."""
 
-    def __init__(self, db: duckdb.DuckDBPyConnection, graph: AuditedGraph, options: AuditOptions) -> None:
+    def __init__(self, db: duckdb.DuckDBPyConnection, graph: RuleGraph, options: AuditOptions) -> None:
         self._db = db
         self._graph = graph
         self._options = options
@@ -133,53 +116,30 @@ class StructureRules:
             off |= {Reason.MALFORMED_ID.value}
         self._rules = [rule for name, rule in structure_rules().items() if name not in off]
 
-    def of_label(self, label: Label) -> Iterator[Fault]:
-        selects = {rule.name: rule.of_label(self._graph, label) for rule in self._rules if rule.of_label}
-        for rule, select in self._broken({name: select for name, select in selects.items() if select}):
-            for row in self._rows(rule, select):
-                other = Ref(label=row.tail_label or label.name, id=row.tail) if row.tail else None
-                # A fault of a node has one value at most that could be put right.
-                wrong = row.properties[0] if rule.names_properties and row.right else None
-                yield Fault(
-                    Reason(rule.name),
-                    Ref(label=label.name, id=row.head),
-                    None,
-                    other,
-                    row.detail or "",
-                    attribute=wrong,
-                    right=row.right,
-                    properties=row.properties,
-                    alike=row.alike,
-                )
-
-    def of_pattern(self, pattern: Pattern) -> Iterator[Fault]:
+    def faults(self, part: Label | Pattern | None = None) -> Iterator[Fault]:
+        """Find the faults of the nodes of a label, of the edges of a pattern, or of the graph as a whole."""
         selects: dict[str, str] = {}
-        listed: dict[Reason, Iterable[RuleHit]] = {}
+        listed: list[tuple[Reason, Iterable[RuleHit]]] = []
         for rule in self._rules:
-            found = rule.of_pattern(self._graph, pattern) if rule.of_pattern else None
+            found = self._hits(rule, part)
             if isinstance(found, str):
-                selects[rule.name] = found
+                selects |= {rule.name: found} if found else {}
             elif found is not None:
-                listed[Reason(rule.name)] = found
-        for rule, select in self._broken(selects):
-            for row in self._rows(rule, select):
-                yield Fault(
-                    Reason(rule.name),
-                    Ref(label=pattern.head, id=row.head),
-                    pattern.type,
-                    Ref(label=pattern.tail, id=row.tail or ""),
-                    row.detail or "",
-                    properties=row.properties,
-                    alike=row.alike,
-                )
-        for reason, hits in listed.items():
-            yield from (Fault.of_hit(reason, hit) for hit in hits)
+                listed.append((Reason(rule.name), found))
+        if part:
+            for rule, select in self._broken(selects):
+                yield from self._rows(rule, select, part)
+        for reason, hits in listed:
+            yield from (Fault(reason, *hit) for hit in hits if part or self._is_wanted(hit))
 
-    def of_graph(self) -> Iterator[Fault]:
-        for rule in self._rules:
-            for hit in rule.of_graph(self._graph) if rule.of_graph else ():
-                if self._is_wanted(hit):
-                    yield Fault.of_hit(Reason(rule.name), hit)
+    def _hits(self, rule: Rule, part: Label | Pattern | None) -> str | Iterable[RuleHit] | None:
+        match part:
+            case Label():
+                return rule.of_label(self._graph, part) if rule.of_label else None
+            case Pattern():
+                return rule.of_pattern(self._graph, part) if rule.of_pattern else None
+            case _:
+                return rule.of_graph(self._graph) if rule.of_graph else None
 
     def _is_wanted(self, hit: RuleHit) -> bool:
         if hit.relation is None or hit.tail is None:
@@ -203,7 +163,7 @@ class StructureRules:
         is_folded = rule.is_folded or (self._graph.schema.profile.draft and rule.source != PINS)
         return is_folded and not self._options.unfold
 
-    def _rows(self, rule: Rule, select: str) -> Iterator["_FaultRow"]:
+    def _rows(self, rule: Rule, select: str, part: Label | Pattern) -> Iterator[Fault]:
         """The hits of a rule, one for each pair of ends, in an order that does not change."""
         more, named = "", "NULL::VARCHAR[], NULL::VARCHAR"
         if rule.names_properties:
@@ -216,11 +176,23 @@ class StructureRules:
             rows = self._some(hits, together, more or f", {named}")
         else:
             rows = f"SELECT *, NULL AS alike FROM ({together.format(hits)}) AS row({_ROW})"
+        head, relation, tail = (part.head, part.type, part.tail) if isinstance(part, Pattern) else (part.name, None, "")
         found = self._db.execute(f"SELECT * FROM ({rows}) ORDER BY head, tail, tail_label")
         while some := found.fetchmany(_ROWS):
-            for head, tail, tail_label, detail, properties, right, alike in some:
-                once = tuple(dict.fromkeys(properties or ()))
-                yield _FaultRow(head, tail, tail_label, detail, once, right, alike)
+            for head_id, tail_id, tail_label, detail, properties, right, alike in some:
+                wrong = tuple(dict.fromkeys(properties or ()))
+                yield Fault(
+                    Reason(rule.name),
+                    Ref(label=head, id=head_id),
+                    relation,
+                    Ref(label=tail or tail_label or head, id=tail_id) if tail_id else None,
+                    detail or "",
+                    # A fault of a node has one value at most that could be put right.
+                    attribute=wrong[0] if right else None,
+                    right=right,
+                    properties=wrong,
+                    alike=alike,
+                )
 
     def _some(self, hits: str, together: str, more: str) -> str:
         """A select of the first hits of those that `folded` makes one of, and how many are alike."""
@@ -261,22 +233,27 @@ def folded(hits: Iterable[Fault], folds: Callable[[Rule], bool]) -> Iterator[Fau
             yield from some
             continue
         first, count = some[0], counts[key]
-        shown = "; ".join(" ".join(filter(None, (_place(h), h.detail))) for h in some[:_EXAMPLES])
-        ends = Ref(label=first.head.label, id=ALL), first.tail and Ref(label=first.tail.label, id=ALL)
+        places = (f"{h.head.id} {h.tail.id}" if h.tail else h.head.id for h in some[:_EXAMPLES])
+        shown = "; ".join(" ".join(filter(None, both)) for both in zip(places, (h.detail for h in some), strict=False))
+        tail = all_of(first.tail.label) if first.tail else None
         detail = f"{count:,} {'edges' if first.relation else 'nodes'}, among them {shown}"
         part = ", ".join(first.properties) or first.record or None
-        yield Fault(first.rule, ends[0], first.relation, ends[1], detail, part, count, record=first.record)
-
-
-def _place(hit: Fault) -> str:
-    return f"{hit.head.id} {hit.tail.id}" if hit.tail else hit.head.id
+        yield Fault(first.rule, all_of(first.head.label), first.relation, tail, detail, first.record, part, count)
 
 
 def findings(hits: Iterable[Fault], run: str, seen_at: datetime) -> Iterator[Finding]:
-    """A finding for every hit."""
+    """A finding for every hit: the graph is its own witness, or a standard is."""
     for hit in hits:
-        task, evidence = judged(hit, seen_at)
-        verdict = _verdict(hit.rule).model_copy(update={"evidence": (evidence,)})
+        task = CheckTask(
+            type=CheckType.STRUCTURE,
+            subject=hit.head,
+            relation=hit.relation,
+            object=hit.tail,
+            attribute=hit.attribute,
+            rule=hit.rule.value,
+            value=hit.detail or None,
+        )
+        verdict = _verdict(hit.rule).model_copy(update={"evidence": (_evidence(hit, seen_at),)})
         change = propose(task, verdict)
         yield Finding(run=run, fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
 
@@ -292,7 +269,7 @@ def tallies(hits: Iterable[Fault], unit: Unit) -> list[Tally]:
             target=unit.target,
             outcome=_verdict(rule).outcome,
             reason=_verdict(rule).reason,
-            sources=(_source(rule),),
+            sources=(_verdict(rule).evidence[0].source,),
             count=count,
         )
         for rule, count in sorted(counts.items())
@@ -308,53 +285,28 @@ def digest(hits: Iterable[Fault]) -> str:
 @cache
 def _verdict(rule: Reason) -> Verdict:
     """Return the verdict of every hit of a rule: they differ in nothing that a verdict depends on."""
-    hit = Fault(rule, Ref(label=ALL, id=ALL), None, None, "")
-    return judge_evidence(CheckType.STRUCTURE, [judged(hit, clock.now())[1]])
+    hit = Fault(rule, all_of(ALL), None, None, "")
+    return judge_evidence(CheckType.STRUCTURE, [_evidence(hit, clock.now())])
 
 
-def judged(hit: Fault, seen_at: datetime) -> tuple[CheckTask, Evidence]:
-    """The task and the evidence of a hit: the graph is its own witness, or a standard is."""
-    fault = hit.rule.rule is not None and hit.rule.rule.is_fault
-    task = CheckTask(
-        type=CheckType.STRUCTURE,
-        subject=hit.head,
-        relation=hit.relation,
-        object=hit.tail,
-        attribute=hit.attribute,
-        rule=hit.rule.value,
-        value=hit.detail or None,
-    )
-    record = f"{hit.head.id} {hit.relation} {hit.tail.id}" if hit.relation and hit.tail else hit.head.id
-    evidence = Evidence(
-        **_cited(hit, record, seen_at),
-        stance=Stance.CONTRADICTS if fault else Stance.SILENT,
-        world=World.CLOSED if fault else World.OPEN,
+def _evidence(hit: Fault, seen_at: datetime) -> Evidence:
+    """Evidence of a hit, which cites the graph, or the release of a standard that is shipped and a record of it."""
+    rule = hit.rule.rule
+    source = (rule and rule.source) or GRAPH_SOURCE
+    place = f"{hit.head.id} {hit.relation} {hit.tail.id}" if hit.relation and hit.tail else hit.head.id
+    cited: dict[str, Any] = {"release": "as audited", "retrieved_at": seen_at}
+    if source in STANDARDS:
+        shipped = standard(source)
+        cited = {"release": shipped.release, "retrieved_at": shipped.fetched, "url": shipped.url(hit.record)}
+    is_fault = rule is not None and rule.is_fault
+    return Evidence(
+        **cited,
+        source=source,
+        record=hit.record or place,
+        stance=Stance.CONTRADICTS if is_fault else Stance.SILENT,
+        world=World.CLOSED if is_fault else World.OPEN,
         tier=Tier.OWNER,
         reason=hit.rule,
         value=hit.detail or None,
         replacements=(hit.right,) if hit.right else (),
     )
-    return task, evidence
-
-
-def _source(rule: Reason) -> str:
-    return (rule.rule and rule.rule.source) or GRAPH_SOURCE
-
-
-def _cited(hit: Fault, place: str, seen_at: datetime) -> dict[str, Any]:
-    """The fields by which evidence cites its source: of a standard, the release that is shipped and a record of it."""
-    source, record = _source(hit.rule), hit.record or place
-    if source not in STANDARDS:
-        return {"source": source, "release": "as audited", "record": record, "retrieved_at": seen_at}
-    found = standard(source)
-    return {
-        "source": source,
-        "release": found.release,
-        "record": record,
-        "url": found.url(hit.record),
-        "retrieved_at": found.fetched,
-    }
-
-
-def _end(label: str, identifier: str) -> Ref:
-    return Ref(label=label, id=printable(identifier))

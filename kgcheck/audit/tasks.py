@@ -15,7 +15,6 @@ from kgcheck.audit.plan import SUPPORTED_EDGE, Unit
 from kgcheck.duck import put_arrow
 from kgcheck.errors import UnknownName, nearest
 from kgcheck.evidence.plain_support import PlainEdges
-from kgcheck.evidence.working_tables import CHOSEN, fill
 from kgcheck.graph.edge_score import scores_to_check
 from kgcheck.graph.store import GraphStore
 from kgcheck.graph.symmetry import unordered
@@ -111,11 +110,15 @@ class TaskSelection:
             rows += f" LEFT JOIN (SELECT *, true AS is_supported FROM {SUPPORTED_EDGE}) USING (head, tail)"
             order = "is_supported NULLS FIRST, head, tail, value"
         numbered = f"SELECT row_number() OVER (ORDER BY {order}) AS number, head, tail, value, items"
-        fill(self._db, CHOSEN, f"{numbered} FROM {rows}")
+        self.choose(f"{numbered} FROM {rows}")
         count, all_, numbered = self._db.execute(
             "SELECT count(*), bit_xor(hash(head, tail, value, items)), bit_xor(hash(number, head, tail)) FROM chosen"
         ).fetchall()[0]
         return Selected(count, f"{(all_ or 0) ^ (numbered or 0):016x}")
+
+    def choose(self, select: str) -> None:
+        """Table ``chosen``: tasks, numbered from 1 in an order that does not change; 0 is for all plainly supported."""
+        self._db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {select}").fetchall()
 
     def look(self, unit: Unit, plain: PlainEdges) -> Looked:
         pairs = self._pairs(unit)
@@ -136,7 +139,7 @@ class TaskSelection:
             rows.append(pa.table({"number": np.zeros(1, np.int64), "head": head, "tail": tail}))
         self._db.register("incoming", pa.concat_tables(rows))
         try:
-            fill(self._db, CHOSEN, f"SELECT *, {NO_VALUE} FROM incoming")
+            self.choose(f"SELECT *, {NO_VALUE} FROM incoming")
         finally:
             self._db.unregister("incoming")
         return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)

@@ -25,7 +25,6 @@ from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
 from kgcheck.evidence.plain_support import PlainEdges, plainly_supported
-from kgcheck.evidence.working_tables import CHOSEN, fill
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
@@ -225,8 +224,7 @@ class Worker:
 
     def _judge_again(self, unit: Unit, tasks: str, *, with_papers: bool = True) -> Judged:
         """Judge the tasks of a select as those of the run are, and return outcome and reason of each."""
-        numbered = f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})"
-        fill(self._db, CHOSEN, numbered)
+        self._tasks.choose(f"SELECT row_number() OVER (ORDER BY head, tail) AS number, * FROM ({tasks})")
         count = int(self._db.execute("SELECT count(*) FROM chosen").fetchall()[0][0])
         size = min(self._options.piece_tasks, LIVE_PIECE_TASKS) if self._live else self._options.piece_tasks
         papers = Papers(self._papers.reader) if self._papers and with_papers else None
@@ -302,7 +300,8 @@ class Worker:
     def _look_up(self, unit: Unit, first: int, last: int, before: int = 0) -> None:
         """Add chosen tasks to the working tables, numbered after those that are there, and what is known of them."""
         tables = self._join.tables
-        tables.add_tasks(
+        tables.add(
+            "task",
             """
             SELECT number + $before AS task, head, tail, value, items FROM chosen
             WHERE number BETWEEN $first AND $last
@@ -364,12 +363,7 @@ class Worker:
         return piece in done
 
     def _hits(self, unit: Unit) -> Iterator[Fault]:
-        if unit.pattern:
-            hits = self._structure.of_pattern(unit.pattern)
-        elif unit.label:
-            hits = self._structure.of_label(self._schema.label(unit.label))
-        else:
-            hits = self._structure.of_graph()
+        hits = self._structure.faults(unit.pattern or (self._schema.label(unit.label) if unit.label else None))
         wanted = (hit for hit in hits if self._tasks.concerns(hit.ids))
         return structure.folded(wanted, self._structure.folds)
 

@@ -1,7 +1,5 @@
 """Topics: what a snapshot's releases cover in full or in part, and gaps of tasks outside of it."""
 
-from typing import NamedTuple
-
 import duckdb
 
 from kgcheck.evidence.working_tables import WorkingTables
@@ -10,36 +8,25 @@ from kgcheck.profile.catalogue import NAMING
 from kgcheck.quoting import literal
 
 
-class _Release(NamedTuple):
-    id: int
-    recency: int
-    complete: bool
-
-
 class Topics:
     """Topics of the releases of a snapshot: a small table, of which much is asked, read once."""
 
     def __init__(self, db: duckdb.DuckDBPyConnection) -> None:
-        self._releases: dict[tuple[str, str], list[_Release]] = {}
-        rows = db.execute(
-            """
-            SELECT t.source, t.topic, r.id, r.recency, t.complete
-            FROM ref.topic t JOIN ref.release r ON r.id = t.release_id
-            """
-        ).fetchall()
-        for source, topic, *release in rows:
-            self._releases.setdefault((source, topic), []).append(_Release(*release))
+        self._releases: dict[tuple[str, str], list[tuple[int, int, bool]]] = {}
+        select = "SELECT t.source, t.topic, r.recency, r.id, t.complete FROM ref.topic t JOIN ref.release r"
+        for source, topic, *release in db.execute(f"{select} ON r.id = t.release_id").fetchall():
+            self._releases.setdefault((source, topic), []).append(tuple(release))
 
     def complete(self, source: str, topic: str) -> int | None:
         """The newest release that lists everything of a topic, or None."""
-        whole = [r for r in self._releases.get((source, topic), ()) if r.complete]
-        return max(whole, key=lambda r: (r.recency, r.id)).id if whole else None
+        whole = [(recency, number) for recency, number, whole in self._releases.get((source, topic), ()) if whole]
+        return max(whole)[1] if whole else None
 
     def speak(self, source: str, topic: str) -> bool:
         return (source, topic) in self._releases
 
     def dates(self, source: str, topic: str) -> int:
-        return len({r.recency for r in self._releases.get((source, topic), ())})
+        return len({recency for recency, *_ in self._releases.get((source, topic), ())})
 
 
 def named_later(db: duckdb.DuckDBPyConnection, topics: Topics, source: str, dated: str, column: str) -> str:
@@ -60,6 +47,5 @@ def named_later(db: duckdb.DuckDBPyConnection, topics: Topics, source: str, date
 def add_gaps(tables: WorkingTables, topics: Topics, source: str, topic: str) -> None:
     """Gaps of the tasks in ``unseen``: the source could not be looked at for this topic."""
     cause = Reason.NOT_COVERED if topics.speak(source, topic) else Reason.REFERENCE_MISSING
-    tables.add_gaps(
-        "SELECT task, $source AS source, $cause AS cause FROM unseen", {"source": source, "cause": cause.value}
-    )
+    select = "SELECT task, $source AS source, $cause AS cause FROM unseen"
+    tables.add("gap", select, {"source": source, "cause": cause.value})

@@ -1,15 +1,17 @@
 """Evidence on edges from a snapshot's links, in SQL: merged ends, support, closed silence.
 
-Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts.
+Silence of the channel that an edge itself cites, ``DISEASES (GHR)``, counts. The verdict on an edge looks at the links
+that count. What tells many edges at once (kgcheck.evidence.plain_support) asks for pairs all of whose links say the
+same, so that it matters to none which count.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from kgcheck.evidence.coverage import Topics, add_gaps, named_later
 from kgcheck.evidence.malformed_ids import find_intended_ids, malformed, unlisted
-from kgcheck.evidence.stance import counting, stance
 from kgcheck.evidence.working_tables import WorkingTables
-from kgcheck.model import Reason
+from kgcheck.model import Reason, Stance
 from kgcheck.profile.catalogue import PARENT, EdgeCheck
 from kgcheck.profile.reference_files import NETWORKS
 from kgcheck.profile.schema import Label, Pattern
@@ -51,7 +53,7 @@ def look_at_own_channel(tables: WorkingTables, topics: Topics, check: EdgeCheck,
     topic = literal(channel_topic(check.link, ""))
     covered = f"FROM ref.covered WHERE source = {literal(check.source)} AND starts_with(topic, {topic})"
     both = f"head_now IN (SELECT id {covered}) AND tail_now IN (SELECT id {covered})"
-    if not tables.db.execute(f"SELECT EXISTS (FROM unseen WHERE {both})").fetchall()[0][0]:
+    if not tables.has(f"unseen WHERE {both}"):
         return
     tables.db.execute(
         f"""
@@ -70,7 +72,8 @@ def look_at_own_channel(tables: WorkingTables, topics: Topics, check: EdgeCheck,
         """,
         {"form": rf"^{check.channels} \((.+)\)$"},
     ).fetchall()
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         """
         SELECT task, $source AS source, release_id, record, 'silent' AS stance, 'closed' AS world, $tier AS tier,
                'no such link in the channel that the edge cites: ' || channels AS value, 'fact' AS about
@@ -78,7 +81,7 @@ def look_at_own_channel(tables: WorkingTables, topics: Topics, check: EdgeCheck,
         """,
         {"source": check.source, "tier": check.tier.value},
     )
-    tables.drop_unseen("FROM channel_silence")
+    tables.drop("unseen", "FROM channel_silence")
 
 
 SCHEMA_SOURCE = "profile"
@@ -111,7 +114,7 @@ def look_up_edges(
     if head.name == tail.name and not pattern.loops:
         _read_loops(tables, head)
     for check in pattern.checks:
-        tables.set_unseen(_look_for_links(tables, check))
+        tables.put("unseen", _look_for_links(tables, check))
         if tables.has("unseen"):
             look_at_own_channel(tables, topics, check, cited)
             _look_at_silence(tables, topics, pattern, check, head, tail, dates.get(str(pattern), ""))
@@ -124,26 +127,25 @@ def resolve_ends(tables: WorkingTables, head: Label, tail: Label) -> None:
     is no longer what it was: of many pairs, the ends are few.
     """
     for about, label in {"head": head, "tail": tail}.items():
-        tables.db.execute(
-            f"""
+        tables.db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {about}_end AS
             SELECT n.id, l.id IS NOT NULL AS listed, coalesce(l.state <> 'current', false) AS moved,
                    CASE WHEN moved AND len(l.successors) > 0 THEN l.successors[1] ELSE {key(label, "n.id")} END AS now
             FROM (SELECT DISTINCT {about} AS id FROM task) n
-            LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}
-            """
-        ).fetchall()
-    tables.set_ends(
+            LEFT JOIN ref.lifecycle l ON l.source = {authority(label)} AND l.id = {base(label, "n.id")}""").fetchall()
+    tables.put(
+        "ends",
         """
         SELECT t.task, t.head, t.tail, h.now AS head_now, l.now AS tail_now
         FROM task t LEFT JOIN head_end h ON h.id = t.head LEFT JOIN tail_end l ON l.id = t.tail
-        """
+        """,
     )
 
 
 def _moved_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, dated: str) -> None:
     later = named_later(tables.db, topics, label.authority.source, dated, "e.id")
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT e.task, l.source, l.release_id, l.record,
                CASE WHEN {later} THEN 'silent' ELSE 'contradicts' END AS stance,
@@ -161,18 +163,15 @@ def _moved_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, d
     )
 
 
-def _find_doubtful_ends(
-    tables: WorkingTables, topics: Topics, ends: Mapping[str, Label]
-) -> list[tuple[str, bool, bool]]:
+def _find_doubtful_ends(tables: WorkingTables, topics: Topics, ends: Mapping[str, Label]) -> list[tuple[Any, ...]]:
     """Table ``doubtful_end``: ends that moved, are malformed (bad), or that a list lacks; nearly all are none of it."""
-
-    def doubtful(end: str, label: Label) -> str:
-        return f"""
+    selects = " UNION ALL ".join(
+        f"""
         SELECT e.task, '{end}' AS about, d.* FROM ends e JOIN (
             SELECT id, {malformed(label, "id")} AS bad, {unlisted(topics, label, "id", "listed")} AS unknown, moved
             FROM {end}_end WHERE bad OR unknown OR moved) d ON d.id = e.{end}"""
-
-    selects = " UNION ALL ".join(doubtful(about, label) for about, label in ends.items())
+        for end, label in ends.items()
+    )
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE doubtful_end AS {selects}").fetchall()
     return tables.db.execute(
         "SELECT about, bool_or(moved), bool_or(bad OR unknown) FROM doubtful_end GROUP BY about ORDER BY about"
@@ -188,7 +187,8 @@ def _odd_ends(tables: WorkingTables, topics: Topics, end: str, label: Label, dat
     odd = f"FROM doubtful_end WHERE about = '{end}' AND (bad OR unknown)"
     find_intended_ids(tables, topics, label, f"SELECT id {odd}")
     listing = topics.complete(label.authority.source, "entity") or 0
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT task, CASE WHEN bad THEN '{SCHEMA_SOURCE}' ELSE $source END AS source,
                CASE WHEN NOT bad THEN {listing} END AS release_id,
@@ -215,10 +215,11 @@ def _read_loops(tables: WorkingTables, label: Label) -> None:
     that the graph has as it stands is a fault of structure.
     """
     ends = [f"CASE WHEN {e}_now = {key(label, e)} THEN {e} ELSE {e}_now END" for e in ("head", "tail")]
-    loops = f"FROM ends WHERE {ends[0]} = {ends[1]}"
-    if not tables.db.execute(f"SELECT EXISTS ({loops})").fetchall()[0][0]:
+    loops = f"ends WHERE {ends[0]} = {ends[1]}"
+    if not tables.has(loops):
         return
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT task, '{SCHEMA_SOURCE}' AS source, '{PROFILE_RELEASE}' AS release, head || ' ' || tail AS record,
                'contradicts' AS stance, 'closed' AS world, 'owner' AS tier,
@@ -227,15 +228,16 @@ def _read_loops(tables: WorkingTables, label: Label) -> None:
                CASE WHEN head = tail THEN 'from the node to itself'
                     ELSE 'with the replacement it would lead from ' || head_now || ' to itself' END AS value,
                'fact' AS about
-        {loops}
-        """
+        FROM {loops}
+        """,
     )
-    tables.drop_ends("FROM evidence WHERE about = 'fact'")
+    tables.drop("ends", "FROM evidence WHERE about = 'fact'")
 
 
 def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
     """A site names its protein in its own id, so it is a site of no other."""
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT e.task, '{SCHEMA_SOURCE}' AS source, '{PROFILE_RELEASE}' AS release, e.tail AS record,
                'contradicts' AS stance, 'closed' AS world, 'owner' AS tier, '{Reason.EDGE_UNSUPPORTED.value}' AS reason,
@@ -250,7 +252,7 @@ def _read_site_ids(tables: WorkingTables, head: Label, tail: Label) -> None:
 
 
 def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
-    """Evidence from links that the source states; kgcheck.evidence.stance says which of them count."""
+    """Evidence from links that the source states; `stance` and `counting` say which of them count."""
     links = _links_of_pairs(tables, check)
     if not tables.has("found_link"):
         return "FROM ends"
@@ -261,7 +263,8 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
     SELECT *, {stance(check)} AS stance FROM stated_link ANTI JOIN {several} USING (task) UNION ALL BY NAME
     ({counting(check, f"SELECT * FROM stated_link SEMI JOIN {several} USING (task)")})"""
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE counted_link AS {counted}").fetchall()
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT task, $source AS source, release_id, record, stance,
                CASE WHEN retracted THEN 'open' ELSE $world END AS world, $tier AS tier,
@@ -295,9 +298,10 @@ def _look_at_silence(
         looked = f"SELECT task, head_now AS record, {complete} AS release_id FROM unseen"
     else:
         tails = check.match == "either_order" or covers_tails(head, tail)
-        looked = _covered(check.source, check.link, tails=tails)
+        looked = _covered(check.source, check.link, ("head_now", "tail_now") if tails else ("head_now",))
     tables.db.execute(f"CREATE OR REPLACE TEMP TABLE silent_release AS {looked}").fetchall()
-    tables.add_evidence(
+    tables.add(
+        "evidence",
         f"""
         SELECT task, $source AS source, release_id, record, 'silent' AS stance,
                CASE WHEN too_old OR way IS NOT NULL THEN 'open'
@@ -312,12 +316,9 @@ def _look_at_silence(
         """,
         {"source": check.source, "tier": check.tier.value, "dated": dated},
     )
-    tables.drop_unseen("FROM silent_release")
+    tables.drop("unseen", "FROM silent_release")
     if check.both_ends_mapped:
-        _pairs_of_two_species(tables, check)
-        _unmapped_ends(tables, check)
-        if complete is not None:
-            _unmapped_pairs(tables, check, complete)
+        _look_at_unmapped(tables, check, complete)
     if not check.optional or topics.speak(check.source, check.link):
         add_gaps(tables, topics, check.source, check.link)
 
@@ -326,7 +327,7 @@ def _too_old(tables: WorkingTables, check: EdgeCheck, head: Label, tail: Label, 
     """SQL for silence of a release that is older than the graph, and has an end at most as a name of something else."""
     source, topic = literal(check.source), literal(check.link)
     older = f"SELECT r.id FROM ref.release r WHERE r.source = {source} AND is_older(r.released, {literal(dated)})"
-    if not tables.db.execute(f"SELECT EXISTS ({older})").fetchall()[0][0]:
+    if not tables.has(f"({older})"):
         return "false"
 
     def unheard(end: str, label: Label) -> str:
@@ -348,64 +349,38 @@ def _way_up(pattern: Pattern, check: EdgeCheck) -> str:
         AND p.head_now = e.head_now AND e.head_now <> e.tail_now)"""
 
 
-def _pairs_of_two_species(tables: WorkingTables, check: EdgeCheck) -> None:
-    """A network has proteins of one species, so of others together it cannot tell."""
-    known = (
-        f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({', '.join(map(literal, NETWORKS))})"
-    )
-    species = "split_part(value, '.', 1)"
-    several = tables.db.execute(f"SELECT count(DISTINCT {species}) > 1 FROM ref.value WHERE {known}").fetchall()
-    if not several[0][0]:
-        return
-    _add_open_silence(
-        tables,
-        check,
-        f"""
-        WITH species AS MATERIALIZED (
-            SELECT id, list(DISTINCT {species} ORDER BY {species}) AS species, max(release_id) AS release_id
-            FROM ref.value WHERE {known} GROUP BY id)
-        SELECT task, head_now, tail_now, greatest(a.release_id, b.release_id) AS release_id, NULL AS reason,
-               'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value
-        FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
-        WHERE NOT list_has_any(a.species, b.species)""",
-    )
-
-
-def _unmapped_pairs(tables: WorkingTables, check: EdgeCheck, release: int) -> None:
-    """A complete release that does not know an end cannot tell; of what is left in ``unseen`` it does not speak."""
-    _add_open_silence(
-        tables,
-        check,
-        f"""
-        SELECT task, head_now, tail_now, {release} AS release_id, '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason,
-               'an id that the source does not map' AS value
-        FROM unseen WHERE head_now <> tail_now""",
-    )
-
-
-def _unmapped_ends(tables: WorkingTables, check: EdgeCheck) -> None:
-    """A release that was asked for an id by itself, and does not map it, cannot tell."""
-    _add_open_silence(
-        tables,
-        check,
-        f"""
-        SELECT task, head_now, tail_now, max(c.release_id) AS release_id,
-               '{Reason.UNMAPPED_IDENTIFIER.value}' AS reason, min(c.id) || ', which the source does not map' AS value
+def _look_at_unmapped(tables: WorkingTables, check: EdgeCheck, complete: int | None) -> None:
+    """Open silence of a network about pairs of which it cannot tell, and which then are no longer in ``unseen``."""
+    networks = ", ".join(map(literal, NETWORKS))
+    known = f"attribute = {literal(STRING_ID)} AND status = 'current' AND source IN ({networks})"
+    code, unmapped = "split_part(value, '.', 1)", literal(Reason.UNMAPPED_IDENTIFIER)
+    selects = []
+    if tables.has(f"ref.value WHERE {known} HAVING count(DISTINCT {code}) > 1"):
+        # A network has proteins of one species.
+        selects.append(f"""
+            WITH species AS MATERIALIZED (
+                SELECT id, list(DISTINCT {code} ORDER BY {code}) AS species, max(release_id) AS release_id
+                FROM ref.value WHERE {known} GROUP BY id)
+            SELECT task, head_now, tail_now, greatest(a.release_id, b.release_id) AS release_id, NULL AS reason,
+                   'no network links proteins of two species, ' || a.species[1] || ' and ' || b.species[1] AS value
+            FROM unseen u JOIN species a ON a.id = u.head_now JOIN species b ON b.id = u.tail_now
+            WHERE NOT list_has_any(a.species, b.species)""")
+    # A release may have been asked for an id by itself, and not map it.
+    selects.append(f"""
+        SELECT task, head_now, tail_now, max(c.release_id) AS release_id, {unmapped} AS reason,
+               min(c.id) || ', which the source does not map' AS value
         FROM unseen JOIN ref.covered c ON c.source = {literal(check.source)}
-        AND c.topic = {literal(unmapped_topic(check.link))} AND c.id IN (head_now, tail_now) GROUP BY ALL""",
-    )
-
-
-def _add_open_silence(tables: WorkingTables, check: EdgeCheck, select: str) -> None:
-    """Silence of a network about pairs of which it cannot tell, and which then are no longer in ``unseen``."""
-    tables.add_evidence(
-        f"""
-        SELECT task, $source AS source, release_id, head_now || ' ' || tail_now AS record, 'silent' AS stance,
-               'open' AS world, $tier AS tier, reason, value, 'fact' AS about FROM ({select})
-        """,
-        {"source": check.source, "tier": check.tier.value},
-    )
-    tables.drop_unseen("FROM evidence WHERE source = $source", {"source": check.source})
+        AND c.topic = {literal(unmapped_topic(check.link))} AND c.id IN (head_now, tail_now) GROUP BY ALL""")
+    if complete is not None:
+        selects.append(f"""
+            SELECT task, head_now, tail_now, {complete} AS release_id, {unmapped} AS reason,
+                   'an id that the source does not map' AS value FROM unseen WHERE head_now <> tail_now""")
+    for select in selects:
+        silence = f"""
+            SELECT task, $source AS source, release_id, head_now || ' ' || tail_now AS record, 'silent' AS stance,
+                   'open' AS world, $tier AS tier, reason, value, 'fact' AS about FROM ({select})"""
+        tables.add("evidence", silence, {"source": check.source, "tier": check.tier.value})
+        tables.drop("unseen", "FROM evidence WHERE source = $source", {"source": check.source})
 
 
 def _silent_world(topics: Topics, check: EdgeCheck, head: Label) -> str:
@@ -473,16 +448,15 @@ def _places_at_or_below(ontology: str, of_check: str, place: str) -> str:
     FROM own JOIN above ON above.id = own.term JOIN pair ON pair.number = own.head | above.ancestor"""
 
 
-def _covered(source: str, topic: str, *, tails: bool) -> str:
-    ends = ["u.head_now", *(["u.tail_now"] if tails else [])]
-    covered = f"c.source = {literal(source)} AND c.topic = {literal(topic)}"
-    found = [
-        f"SELECT u.task, c.id, c.release_id FROM unseen u JOIN ref.covered c ON c.id = {e} WHERE {covered}"
-        for e in ends
-    ]
+def _covered(source: str, topic: str, ends: Iterable[str]) -> str:
+    found = " UNION ALL ".join(
+        f"SELECT u.task, c.id, c.release_id FROM unseen u JOIN ref.covered c ON c.id = u.{end} "
+        f"WHERE c.source = {literal(source)} AND c.topic = {literal(topic)}"
+        for end in ends
+    )
     return f"""
     SELECT task, min(f.id) AS record, max_by(r.id, [r.recency, r.id]) AS release_id
-    FROM ({" UNION ALL ".join(found)}) f JOIN ref.release r ON r.id = f.release_id GROUP BY task"""
+    FROM ({found}) f JOIN ref.release r ON r.id = f.release_id GROUP BY task"""
 
 
 def _mapped_pairs(source: str, topic: str) -> str:
@@ -494,3 +468,44 @@ def _mapped_pairs(source: str, topic: str) -> str:
     JOIN ref.covered b ON b.release_id = a.release_id AND b.topic = a.topic AND b.id = u.tail_now
     JOIN ref.release r ON r.id = a.release_id
     WHERE head_now <> tail_now GROUP BY u.task"""
+
+
+MAX_RECORDS_SHOWN = 3
+"""Records of one source kept for one task and stance, the best first; signatures count no more."""
+
+
+def stance(check: EdgeCheck) -> str:
+    """SQL for what a link says, over its columns retracted, negated and score.
+
+    One that rests on retracted papers is silent, also where it denies. A score just at the cut-off is enough, and so is
+    no score at all.
+    """
+    weak = f"WHEN score < {check.threshold} THEN '{Stance.SILENT.value}' " if check.threshold is not None else ""
+    return f"""CASE WHEN retracted THEN '{Stance.SILENT.value}' WHEN negated THEN '{Stance.CONTRADICTS.value}'
+               {weak}ELSE '{Stance.SUPPORTS.value}' END"""
+
+
+def counting(check: EdgeCheck, links: str) -> str:
+    """A select of the links that count, out of all links of some tasks, each with its stance.
+
+    A record that several releases state counts once, as the newest has it; and where order means nothing, so does a
+    link that is stated in both orders. Of those, the best of each stance are kept.
+    """
+    best = "way NULLS FIRST, score DESC NULLS LAST, release_id DESC, record, said"
+    by_record = f"""
+    WITH by_record AS (
+        SELECT * FROM ({links}) QUALIFY row_number() OVER (
+            PARTITION BY task, negated, record ORDER BY recency DESC, {best}) = 1)"""
+    chosen = f"""QUALIFY row_number() OVER (
+        PARTITION BY task, stance, retracted ORDER BY {best}) <= {MAX_RECORDS_SHOWN}"""
+    if check.match != "either_order":
+        return f"{by_record} SELECT *, {stance(check)} AS stance FROM by_record {chosen}"
+    return f"""
+    {by_record}, placed AS (
+        SELECT *, row_number() OVER (PARTITION BY task, negated, retracted, turned ORDER BY {best}) AS place
+        FROM by_record
+    ), unordered AS (
+        SELECT *, {stance(check)} AS stance FROM placed QUALIFY row_number() OVER (
+            PARTITION BY task, negated, retracted, place ORDER BY recency DESC, {best}) = 1
+    )
+    SELECT * EXCLUDE (place) FROM unordered {chosen}"""

@@ -52,7 +52,8 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
     # Of a site, the authority lists the protein, so its form alone tells.
     by_form = "false" if listed and not label.site else "true"
     known = "false" if label.site else "true"
-    tables.set_intended_ids(
+    tables.put(
+        "intended_id",
         f"""
         WITH odd AS (SELECT DISTINCT id, {_in_latin_letters("id")} AS bare, upper({filed}) AS form FROM ({ids})),
         listed AS (
@@ -66,7 +67,7 @@ def find_intended_ids(tables: WorkingTables, topics: Topics, label: Label, ids: 
                    AS intended
             FROM odd o LEFT JOIN listed l USING (id))
         WHERE intended <> id
-        """
+        """,
     )
 
 

@@ -78,7 +78,7 @@ class EvidenceJoin:
             return
         for issued in label.issued:
             among = in_scope_of_issuer(issued, "head", attribute)
-            if self._db.execute(f"SELECT 1 FROM task WHERE {among} LIMIT 1").fetchall():
+            if self.tables.has(f"task WHERE {among}"):
                 yield issued, among
 
     def _existence(self, label: Label, among: str, *, one_of_several: bool) -> None:
@@ -87,7 +87,7 @@ class EvidenceJoin:
         # What is no id of one of several issuers is one of another.
         odd = "false" if one_of_several else malformed(label, "head")
         odd += f" OR ({unlisted(topics, label, 'head')} AND ({among}))"
-        if self._db.execute(f"SELECT 1 FROM task WHERE {odd} LIMIT 1").fetchall():
+        if self.tables.has(f"task WHERE {odd}"):
             find_intended_ids(self.tables, topics, label, f"SELECT head AS id FROM task WHERE {odd}")
             if not one_of_several:
                 self._malformed(label)
@@ -105,7 +105,8 @@ class EvidenceJoin:
         older = _MAY_BE_OLDER if one_of_several else _IS_OLDER
         self._silence_of_ids(topics, authority.source, self._dates.get(label.name, ""), older)
         if authority.other:
-            self.tables.add_gaps(
+            self.tables.add(
+                "gap",
                 """
                 SELECT task, $source AS source, $cause AS cause FROM task
                 WHERE NOT regexp_full_match(head, $issued) AND regexp_full_match(head, $pattern)
@@ -119,7 +120,8 @@ class EvidenceJoin:
             )
 
     def _malformed(self, label: Label) -> None:
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, $release AS release, head AS record, 'contradicts' AS stance,
                    'closed' AS world, 'owner' AS tier, $reason AS reason, 'an id looks like ' || $example AS value,
@@ -147,8 +149,7 @@ class EvidenceJoin:
 
     def _attribute(self, label: Label, check: AttributeCheck, among: str) -> None:
         known_by = sequence if check.reference in OF_ONE_SEQUENCE else base
-        self._db.execute(
-            f"""
+        self._db.execute(f"""
             CREATE OR REPLACE TEMP TABLE node_key AS SELECT *, {known_by(label, "head")} AS base FROM task
             WHERE {among};
             CREATE OR REPLACE TEMP TABLE reference_value AS
@@ -163,11 +164,10 @@ class EvidenceJoin:
                        FILTER (status IN ('current', 'synonym') AND recency = newest) AS every,
                    {_STATING.format(value="value")} FILTER (status = 'current' AND recency = newest) AS stating,
                    {_STATING.format(value="value")} FILTER (status = 'current' AND recency < newest) AS undated
-            FROM stated GROUP BY id HAVING now IS NOT NULL
-            """
-        ).fetchall()
+            FROM stated GROUP BY id HAVING now IS NOT NULL""").fetchall()
         self._compare(label, check, check.source, "owner")
-        self.tables.add_gaps(
+        self.tables.add(
+            "gap",
             """
             SELECT task, $source AS source,
                    CASE WHEN EXISTS (FROM ref.value WHERE source = $source AND attribute = $attribute)
@@ -182,8 +182,7 @@ class EvidenceJoin:
 
     def _read_links(self, linked: LinkedValue) -> None:
         """Table ``reference_value`` for nodes without a value: heads of links to them, and what these were before."""
-        self._db.execute(
-            f"""
+        self._db.execute(f"""
             DELETE FROM node_key WHERE base IN (SELECT id FROM reference_value);
             CREATE OR REPLACE TEMP TABLE reference_value AS
             WITH former AS (
@@ -197,9 +196,7 @@ class EvidenceJoin:
             FROM ref.link l JOIN ref.release r ON r.id = l.release_id LEFT JOIN former f ON f.now = l.head_now
             WHERE l.source = {literal(linked.source)} AND l.relation = {literal(linked.link)}
               AND NOT l.negated AND NOT l.retracted AND l.tail_now IN (SELECT base FROM node_key)
-            GROUP BY l.tail_now
-            """
-        ).fetchall()
+            GROUP BY l.tail_now""").fetchall()
 
     def _compare(self, label: Label, check: AttributeCheck, source: str, tier: str) -> None:
         as_good = "s.every" if check.synonyms else "s.now"
@@ -210,7 +207,8 @@ class EvidenceJoin:
             same = f"list_has_any(list_transform({as_good}, lambda x: folded(x)), {own})"
         same = "false" if check.exact else same
         judged = _LIST_COMPARISON if check.every else _VALUE_COMPARISON.format(same=same)
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, release_id, record,
                    CASE WHEN too_old THEN 'silent' WHEN reason IS NULL OR reason = $formatting THEN 'supports'
@@ -237,7 +235,8 @@ class EvidenceJoin:
             },
         )
         # One without a date is neither older nor newer: it does not speak, and what it states is no plain error.
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, place.release_id AS release_id, place.record AS record,
                    'supports' AS stance, 'closed' AS world, $tier AS tier, place.value AS value, 'fact' AS about
@@ -284,7 +283,8 @@ class EvidenceJoin:
             {own_channel}"""
             for one, other in ends
         )
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, release_id, record,
                    CASE WHEN reason IS NULL THEN 'supports' WHEN reason = $older THEN 'silent' ELSE 'contradicts' END
@@ -308,7 +308,7 @@ class EvidenceJoin:
                 "mismatch": Reason.VALUE_MISMATCH.value,
             },
         )
-        self.tables.set_unseen("FROM ends ANTI JOIN evidence USING (task)")
+        self.tables.put("unseen", "FROM ends ANTI JOIN evidence USING (task)")
         add_gaps(self.tables, Topics(self._db), check.source, check.link)
 
     def edges(self, pattern: Pattern, head: Label, tail: Label, cited: Cited | None = None) -> None:
@@ -319,7 +319,8 @@ class EvidenceJoin:
         elsewhere = f"coalesce({filed_elsewhere(label, 'l')}, false)"
         # A site exists when its residue does, which the entry alone does not tell.
         decided = "l.state <> 'current'" if label.site else "true"
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT a.task, l.source, l.release_id, l.record,
                    CASE WHEN {later} THEN 'silent'
@@ -340,7 +341,8 @@ class EvidenceJoin:
         )
 
     def _sites(self, label: Label) -> None:
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, release_id, record,
                    CASE WHEN reason IS NULL THEN 'supports' ELSE 'contradicts' END AS stance,
@@ -365,7 +367,7 @@ class EvidenceJoin:
         )
 
     def _silence_of_ids(self, topics: Topics, source: str, dated: str, older: str) -> None:
-        self.tables.set_unseen("SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
+        self.tables.put("unseen", "SELECT task, head, base AS head_now FROM node_key ANTI JOIN evidence USING (task)")
         if not self.tables.has("unseen"):
             return
         # An id that a release was asked for by itself, and did not know, is not there.
@@ -376,7 +378,8 @@ class EvidenceJoin:
             add_gaps(self.tables, topics, source, "entity")
             return
         # A listed id whose parts the source does not show (a site without its sequence) was not looked at.
-        self.tables.add_gaps(
+        self.tables.add(
+            "gap",
             """
             SELECT task, $source AS source, 'not_covered' AS cause FROM unseen
             SEMI JOIN (SELECT id AS head_now FROM ref.lifecycle WHERE source = $source) USING (head_now)
@@ -395,7 +398,8 @@ class EvidenceJoin:
 
     def _unknown_ids(self, unknown: str, source: str, dated: str, older: str) -> None:
         """Silence of a release about ids; of a list that is older than the graph, it says nothing of newer ones."""
-        self.tables.add_evidence(
+        self.tables.add(
+            "evidence",
             f"""
             SELECT task, $source AS source, release_id, head_now AS record, 'silent' AS stance,
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
@@ -410,7 +414,7 @@ class EvidenceJoin:
             """,
             {"source": source, "dated": dated},
         )
-        self.tables.drop_unseen("FROM evidence")
+        self.tables.drop("unseen", "FROM evidence")
 
 
 _IS_OLDER = "is_older(r.released, $dated)"

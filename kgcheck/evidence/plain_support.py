@@ -4,7 +4,7 @@ An edge is plainly supported when both ends are ids of their labels and what the
 tier states the very link, all links of the pair support it, and whatever else there is to look up ends the same for
 every such edge. Then their outcome, their reason and the sources that spoke are one, and one of them, looked up and
 judged as any other, tells of all. Which of several links of a pair count is never asked: whichever do, they say the
-same (kgcheck.evidence.stance).
+same (kgcheck.evidence.edges).
 """
 
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.evidence.coverage import Topics
+from kgcheck.evidence.edges import stance
 from kgcheck.evidence.malformed_ids import malformed, unlisted
-from kgcheck.evidence.stance import stance
 from kgcheck.model import Stance
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern

@@ -1,15 +1,14 @@
-"""DuckDB working tables of tasks and evidence: their schemas, writer and reader.
+"""DuckDB working tables of tasks and evidence: their columns, writer and reader.
 
-A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What these tables
-are is stated here once: `WORKING_TABLES` describes every column, and the CREATE statements come from that.
-`WorkingTables` alone creates, fills, empties or changes those of look-ups; each of those of an audit is filled by one
-module. Anyone may read them in a select. Tables that a module makes for itself alone have names of their own.
+A join over millions of rows is one statement, so modules meet in DuckDB tables and not in arguments. What the tables of
+look-ups are is stated here once, and `WorkingTables` alone creates, fills, empties or changes them; anyone may read
+them in a select. Tables that a module makes by itself have names of their own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -17,171 +16,63 @@ import pyarrow as pa
 from kgcheck import clock
 from kgcheck.duck import insert_arrow
 from kgcheck.model import INFORMS, SEARCH, Evidence, Gap, Reason, Stance
-from kgcheck.quoting import identifier
 
-
-class Column(NamedTuple):
-    """A column of a working table: its name, its DuckDB type, and what it means."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-class WorkingTable(NamedTuple):
-    """A working table: its name, what a row is, its columns, and the module that makes it, if not this one."""
-
-    name: str
-    meaning: str
-    columns: tuple[Column, ...]
-    maker: str = "kgcheck.evidence.working_tables"
-
-    @property
-    def definition(self) -> str:
-        return f"{identifier(self.name)} ({', '.join(f'{identifier(c.name)} {c.type}' for c in self.columns)})"
-
-    @property
-    def create(self) -> str:
-        return f"CREATE OR REPLACE TEMP TABLE {self.definition}"
-
-
-_TASK = Column("task", "BIGINT", "number of the task")
-_PAIR = (
-    _TASK,
-    Column("head", "VARCHAR", "id of the node, or of the edge's head, as the graph writes it"),
-    Column("tail", "VARCHAR", "id of the edge's tail, as the graph writes it; NULL of a node"),
-    Column("head_now", "VARCHAR", "the id under which its authority files the head now"),
-    Column("tail_now", "VARCHAR", "the id under which its authority files the tail now; NULL of a node"),
-)
-
-TASK = WorkingTable(
-    "task",
-    "a task to be looked up; all of one label, attribute or pattern",
-    (
-        *_PAIR[:3],
-        Column("value", "VARCHAR", "what the graph says of the attribute, where that is one value"),
-        Column("items", "VARCHAR[]", "what the graph says of the attribute, where that is a list"),
-    ),
-)
-LOOKED_UP = WorkingTable("looked_up", "a task that was looked up, while others are", TASK.columns)
-EVIDENCE = WorkingTable(
-    "evidence",
-    "an observation about a task: the columns of Evidence, and where it stands",
-    (
-        _TASK,
-        Column("source", "VARCHAR", "name of the source"),
-        Column("release_id", "INTEGER", "the snapshot's release that it stands in (ref.release); NULL outside it"),
-        Column("release", "VARCHAR", "the release in words, where no release_id names it: papers, the profile"),
-        Column("record", "VARCHAR", "the record within the release"),
-        Column("url", "VARCHAR", "address of the record, where no release_id gives it"),
-        Column("retrieved_at", "TIMESTAMP", "UTC: when it was read, where no release_id tells"),
-        Column("stance", "VARCHAR", "supports, contradicts or silent"),
-        Column("world", "VARCHAR", "closed or open"),
-        Column("tier", "VARCHAR", "owner, curated, computed or text"),
-        Column("reason", "VARCHAR", "what it alone would mean; NULL for plain support and plain silence"),
-        Column("value", "VARCHAR", "what the source says, for people"),
-        Column("quote", "VARCHAR", "an exact substring of the passage it rests on"),
-        Column("score", "DOUBLE", "the source's own score, from 0 to 1"),
-        Column(
-            "about",
-            "VARCHAR",
-            "fact, head or tail: which part of the task; search: of none; informs: of the fact, deciding nothing",
-        ),
-        Column("replacements", "VARCHAR[]", "ids that the source puts in place of this one"),
-        Column("candidates", "VARCHAR[]", "ids that a curator may choose from"),
-        Column("weight", "VARCHAR", "of a paper: whether its judge decides or informs, and by which figures"),
-    ),
-)
-GAP = WorkingTable(
-    "gap",
-    "a deciding source that could not be looked at for a task",
-    (
-        _TASK,
-        Column("source", "VARCHAR", "name of the source"),
-        Column("cause", "VARCHAR", "the reason why not: reference_missing, not_covered, source_unavailable, ..."),
-    ),
-)
-ENDS = WorkingTable("ends", "a task about an edge, under the ids that its ends have now", _PAIR)
-INTENDED_ID = WorkingTable(
-    "intended_id",
-    "an id that is not written as its authority writes it, and the one id that it can only mean",
-    (
-        Column("id", "VARCHAR", "the id as the graph writes it"),
-        Column("intended", "VARCHAR", "the id as the authority writes it"),
-    ),
-)
-UNSEEN = WorkingTable("unseen", "a task of which the source that is being looked at has not spoken so far", _PAIR)
-
-CHOSEN = WorkingTable(
-    "chosen",
-    "a task of a unit that an audit looks at",
-    (
-        Column("number", "BIGINT", "from 1, in an order that does not change; 0 stands for all plainly supported"),
-        *TASK.columns[1:],
-    ),
-    "kgcheck.audit.tasks",
-)
-_VERDICT = (
-    Column("outcome", "VARCHAR", "supported, refuted, insufficient or unavailable"),
-    Column("reason", "VARCHAR", "why"),
-    Column("confidence", "DOUBLE", "from 0 to 1"),
-    Column("note", "VARCHAR", "what more there is to say; empty for most"),
-)
-SIGNATURE_VERDICT = WorkingTable(
-    "signature_verdict",
-    "an evidence signature that tasks have, and what it comes to",
-    (
-        Column("number", "INTEGER", "number of the signature"),
-        Column("signature", "VARCHAR", "observations and gaps, as JSON"),
-        *_VERDICT,
-        Column("sources", "VARCHAR[]", "sources that made an observation"),
-        Column("gaps", "VARCHAR[][]", "source and cause of each gap"),
-    ),
-    "kgcheck.audit.judging",
-)
-JUDGED = WorkingTable(
-    "judged",
-    "a task and how it ended",
-    (_TASK, Column("verdict", "INTEGER", "number of its signature in signature_verdict"), *_VERDICT),
-    "kgcheck.audit.judging",
-)
-NODE_NAME = WorkingTable(
-    "node_name",
-    "a node that findings are about, as the graph calls it",
-    (
-        Column("label", "VARCHAR", "label of the node"),
-        Column("id", "VARCHAR", "id of the node"),
-        Column("name", "VARCHAR", "its name; NULL where it has none"),
-    ),
-    "kgcheck.audit.naming",
-)
-
-_OF_ONE_LOOK_UP = (TASK, ENDS, INTENDED_ID, UNSEEN)
-LOOK_UP_TABLES = (*_OF_ONE_LOOK_UP, LOOKED_UP, EVIDENCE, GAP)
+_TASK = """
+    task BIGINT,     -- number of the task
+    head VARCHAR,    -- id of the node, or of the edge's head, as the graph writes it
+    tail VARCHAR,    -- id of the edge's tail, as the graph writes it; NULL of a node
+    value VARCHAR,   -- what the graph says of the attribute, where that is one value
+    items VARCHAR[]  -- what the graph says of the attribute, where that is a list
+"""
+_PAIR = """
+    task BIGINT, head VARCHAR, tail VARCHAR,
+    head_now VARCHAR,  -- the id under which its authority files the head now
+    tail_now VARCHAR   -- the id under which its authority files the tail now; NULL of a node
+"""
+LOOK_UP_TABLES = {
+    # A task to be looked up; all of one label, attribute or pattern.
+    "task": _TASK,
+    # A task about an edge, under the ids that its ends have now.
+    "ends": _PAIR,
+    # An id that is not written as its authority writes it, and the one id that it can only mean, as that writes it.
+    "intended_id": "id VARCHAR, intended VARCHAR",
+    # A task of which the source that is being looked at has not spoken so far.
+    "unseen": _PAIR,
+    # A task that was looked up, while others are.
+    "looked_up": _TASK,
+    # An observation about a task: the columns of Evidence, and where it stands.
+    "evidence": """
+        task BIGINT, source VARCHAR,
+        release_id INTEGER,      -- the snapshot's release that it stands in (ref.release); NULL outside it
+        release VARCHAR,         -- the release in words, where no release_id names it: papers, the profile
+        record VARCHAR,          -- the record within the release
+        url VARCHAR,             -- address of the record, where no release_id gives it
+        retrieved_at TIMESTAMP,  -- UTC: when it was read, where no release_id tells
+        stance VARCHAR, world VARCHAR, tier VARCHAR,
+        reason VARCHAR,          -- what it alone would mean; NULL for plain support and plain silence
+        value VARCHAR,           -- what the source says, for people
+        quote VARCHAR,           -- an exact substring of the passage it rests on
+        score DOUBLE,            -- the source's own score, from 0 to 1
+        about VARCHAR,           -- fact, head or tail: part of the task; search: none; informs: the fact, undecided
+        replacements VARCHAR[],  -- ids that the source puts in place of this one
+        candidates VARCHAR[],    -- ids that a curator may choose from
+        weight VARCHAR           -- of a paper: whether its judge decides or informs, and by which figures
+    """,
+    # A deciding source that could not be looked at for a task, and the reason why not.
+    "gap": "task BIGINT, source VARCHAR, cause VARCHAR",
+}
 """Tables that look-ups hand to each other, and empty before the next ones."""
 
-WORKING_TABLES = (*LOOK_UP_TABLES, CHOSEN, SIGNATURE_VERDICT, JUDGED, NODE_NAME)
+_OF_ONE_LOOK_UP = ("task", "ends", "intended_id", "unseen")
+
+Parameters = Mapping[str, Any] | None
 
 
-def fill(db: duckdb.DuckDBPyConnection, table: WorkingTable, select: str) -> None:
-    """Make a working table anew of a select that has its columns."""
-    columns = ", ".join(f"{identifier(c.name)}::{c.type} AS {identifier(c.name)}" for c in table.columns)
-    db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(table.name)} AS SELECT {columns} FROM ({select})").fetchall()
-
-
-def insert_rows(db: duckdb.DuckDBPyConnection, table: WorkingTable, rows: list[dict[str, Any]]) -> None:
+def insert_rows(db: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
     """Insert rows, as values by column, into a working table."""
     if rows:
-        schema = db.sql(f"FROM {identifier(table.name)} LIMIT 0").to_arrow_table().schema
-        insert_arrow(db, table.name, pa.Table.from_pylist(rows, schema=schema))
-
-
-class TaskRow(NamedTuple):
-    """A row of the table ``task``, without its value."""
-
-    number: int
-    head: str
-    tail: str | None
+        schema = db.sql(f"FROM {table} LIMIT 0").to_arrow_table().schema
+        insert_arrow(db, table, pa.Table.from_pylist(rows, schema=schema))
 
 
 class WorkingTables:
@@ -196,16 +87,37 @@ class WorkingTables:
         self.reset()
 
     def reset(self) -> None:
-        self.db.execute("; ".join(table.create for table in LOOK_UP_TABLES)).fetchall()
+        self._empty(*LOOK_UP_TABLES)
 
     def begin_next(self) -> None:
         """Make room for tasks of another kind, with other numbers; what is known of those before is kept."""
-        self._insert(LOOKED_UP, "FROM task")
-        self.db.execute("; ".join(table.create for table in _OF_ONE_LOOK_UP)).fetchall()
+        self.add("looked_up", "FROM task")
+        self._empty(*_OF_ONE_LOOK_UP)
 
     def recall(self) -> None:
         """Put the tasks that were looked up before beside the last ones, so that all are judged together."""
-        self._insert(TASK, "FROM looked_up")
+        self.add("task", "FROM looked_up")
+
+    def _empty(self, *tables: str) -> None:
+        # A comment ends with its line.
+        created = (f"CREATE OR REPLACE TEMP TABLE {table} ({LOOK_UP_TABLES[table]}\n)" for table in tables)
+        self.db.execute("; ".join(created)).fetchall()
+
+    def add(self, table: str, select: str, parameters: Parameters = None) -> None:
+        """Add the rows of a select to a table."""
+        self.db.execute(f"INSERT INTO {table} BY NAME {select}", parameters).fetchall()
+
+    def put(self, table: str, select: str) -> None:
+        """Fill a table anew with the rows of a select."""
+        self._empty(table)
+        self.add(table, select)
+
+    def drop(self, table: str, tasks: str, parameters: Parameters = None) -> None:
+        """Take the tasks that a select of the column task gives out of a table."""
+        # Most go at once, and those that stay are copied faster than the others are deleted.
+        self.db.execute(
+            f"CREATE OR REPLACE TEMP TABLE {table} AS FROM {table} ANTI JOIN ({tasks}) USING (task)", parameters
+        ).fetchall()
 
     @cached_property
     def links_have_places(self) -> bool:
@@ -213,42 +125,31 @@ class WorkingTables:
         link = "database_name = 'ref' AND table_name = 'link'"
         # To list columns takes as long as all else that opening takes: a table needs none of it.
         listed = (f"duckdb_tables() WHERE {link}", f"duckdb_columns() WHERE {link} AND column_name = 'rowid'")
-        return any(self.db.execute(f"SELECT 1 FROM {entries}").fetchall() for entries in listed)
+        return any(self.has(entries) for entries in listed)
 
-    def has(self, table: str) -> bool:
-        return bool(self.db.execute(f"SELECT 1 FROM {identifier(table)} LIMIT 1").fetchall())
+    def has(self, rows: str) -> bool:
+        """Tell whether a table, or a select without its first words, has any row."""
+        return bool(self.db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchall())
 
     def add_task(
         self, number: int, head: str, tail: str | None = None, value: str | None = None, items: Sequence[str] = ()
     ) -> None:
         row = {"task": number, "head": head, "tail": tail, "value": value, "items": list(items)}
-        self._insert(TASK, f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
+        self.add("task", f"SELECT {', '.join(f'${name} AS {name}' for name in row)}", row)
 
-    def add_tasks(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        self._insert(TASK, select, parameters)
-
-    def tasks(self) -> list[TaskRow]:
-        rows = self.db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()
-        return [TaskRow(*row) for row in rows]
-
-    def add_evidence(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        self._insert(EVIDENCE, select, parameters)
+    def tasks(self) -> list[tuple[int, str, str | None]]:
+        """Number, head and tail of every task."""
+        return self.db.execute("SELECT task, head, tail FROM task ORDER BY task").fetchall()
 
     def add_observations(self, observations: Mapping[int, Iterable[Evidence]]) -> None:
         """Add observations, by task, that stand in no snapshot, such as those of papers."""
         rows = [
-            {
-                **observed.model_dump(),
-                "task": task,
-                "retrieved_at": observed.retrieved_at.astimezone(UTC).replace(tzinfo=None),
-            }
+            observed.model_dump()
+            | {"task": task, "retrieved_at": observed.retrieved_at.astimezone(UTC).replace(tzinfo=None)}
             for task, of_task in observations.items()
             for observed in of_task
         ]
-        insert_rows(self.db, EVIDENCE, rows)
-
-    def add_gaps(self, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        self._insert(GAP, select, parameters)
+        insert_rows(self.db, "evidence", rows)
 
     def set_causes(self, causes: Mapping[str, Mapping[int, Reason]]) -> None:
         for source, by_task in causes.items():
@@ -258,39 +159,20 @@ class WorkingTables:
                     [cause.value, source, sorted(task for task, why in by_task.items() if why is cause)],
                 ).fetchall()
 
-    def set_ends(self, select: str) -> None:
-        self._replace(ENDS, select)
-
-    def drop_ends(self, tasks: str) -> None:
-        """Take the tasks that a select of the column task gives out of ``ends``."""
-        self.db.execute(f"CREATE OR REPLACE TEMP TABLE ends AS FROM ends ANTI JOIN ({tasks}) USING (task)").fetchall()
-
     def put_intended_ends(self, end: str, as_filed: str) -> None:
         """Go on with the ids that were meant, where ends are written otherwise."""
         self.db.execute(
             f"UPDATE ends SET {end}_now = {as_filed} FROM intended_id WHERE intended_id.id = ends.{end}"
         ).fetchall()
 
-    def set_intended_ids(self, select: str) -> None:
-        self._replace(INTENDED_ID, select)
-
-    def set_unseen(self, select: str) -> None:
-        self._replace(UNSEEN, select)
-
-    def drop_unseen(self, tasks: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Take the tasks that a select of the column task gives out of ``unseen``."""
-        # Most go at once, and those that stay are copied faster than the others are deleted.
-        self.db.execute(
-            f"CREATE OR REPLACE TEMP TABLE unseen AS FROM unseen ANTI JOIN ({tasks}) USING (task)", parameters
-        ).fetchall()
-
     def evidence_of(self, tasks: str) -> dict[int, tuple[Evidence, ...]]:
         order = ", ".join(("task", *SHOWN_ORDER))
-        rows = self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall()
-        found: dict[int, list[Evidence]] = {}
-        for task, *row in rows:
-            found.setdefault(task, []).append(_evidence(row))
-        return {task: tuple(items) for task, items in found.items()}
+        found: dict[int, tuple[Evidence, ...]] = {}
+        for task, *row in self.db.execute(f"SELECT * FROM ({self.stated(tasks)}) ORDER BY {order}").fetchall():
+            stated = dict(zip(Evidence.model_fields, row, strict=True))
+            times = {name: stated[name] and stated[name].replace(tzinfo=UTC) for name in ("retrieved_at", "pinned_at")}
+            found[task] = (*found.get(task, ()), Evidence.model_validate(stated | times))
+        return found
 
     def stated(self, tasks: str) -> str:
         """A select of the evidence of tasks with what its releases say: task, and the columns of Evidence."""
@@ -306,26 +188,11 @@ class WorkingTables:
              LEFT JOIN task t ON t.task = e.task"""
 
     def gaps_of(self, tasks: str) -> dict[int, tuple[Gap, ...]]:
-        rows = self.db.execute(
-            f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
-        ).fetchall()
-        found: dict[int, list[Gap]] = {}
-        for task, source, cause in rows:
-            found.setdefault(task, []).append(Gap(source, Reason(cause)))
-        return {task: tuple(gaps) for task, gaps in found.items()}
-
-    def _replace(self, table: WorkingTable, select: str) -> None:
-        self.db.execute(table.create).fetchall()
-        self._insert(table, select)
-
-    def _insert(self, table: WorkingTable, select: str, parameters: Mapping[str, Any] | None = None) -> None:
-        self.db.execute(f"INSERT INTO {identifier(table.name)} BY NAME {select}", parameters).fetchall()
-
-
-def _evidence(row: Sequence[Any]) -> Evidence:
-    stated = dict(zip(Evidence.model_fields, row, strict=True))
-    times = {name: stated[name] and stated[name].replace(tzinfo=UTC) for name in ("retrieved_at", "pinned_at")}
-    return Evidence.model_validate(stated | times)
+        select = f"SELECT DISTINCT task, source, cause FROM gap SEMI JOIN ({tasks}) USING (task) ORDER BY ALL"
+        found: dict[int, tuple[Gap, ...]] = {}
+        for task, source, cause in self.db.execute(select).fetchall():
+            found[task] = (*found.get(task, ()), Gap(source, Reason(cause)))
+        return found
 
 
 _QUOTED = "replace(url_encode({text}), '%2F', '/')"

@@ -41,13 +41,10 @@ def _any(db: duckdb.DuckDBPyConnection, rows: str) -> bool:
 
 
 def _fill_records(db: duckdb.DuckDBPyConnection) -> None:
-    db.execute(
-        """
+    db.execute("""
         UPDATE entity SET record = id WHERE coalesce(record, '') = '';
         UPDATE value SET record = id WHERE coalesce(record, '') = '';
-        UPDATE link SET record = head || ' ' || tail WHERE coalesce(record, '') = ''
-        """
-    ).fetchall()
+        UPDATE link SET record = head || ' ' || tail WHERE coalesce(record, '') = ''""").fetchall()
 
 
 def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> None:
@@ -55,8 +52,7 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
 
     A release without a date is neither older nor newer than any other.
     """
-    db.execute(
-        """
+    db.execute("""
         CREATE TEMP TABLE superseded AS
         SELECT old.release_id, old.topic FROM topic old JOIN release o ON o.id = old.release_id AND o.recency > 0
         JOIN topic new ON new.source = old.source AND new.topic = old.topic AND new.complete
@@ -65,8 +61,7 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
         DELETE FROM link USING superseded s WHERE s.release_id = link.release_id AND s.topic = link.relation;
         DELETE FROM covered USING superseded s WHERE s.release_id = covered.release_id AND s.topic = covered.topic;
         DELETE FROM topic USING superseded s WHERE s.release_id = topic.release_id AND s.topic = topic.topic
-        """
-    ).fetchall()
+        """).fetchall()
     left = _perhaps_repeated(db)
     for pattern in schema.relations:
         for check in pattern.checks:
@@ -78,14 +73,11 @@ def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> Non
 
 def _perhaps_repeated(db: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
     """The sources and relations of which a release has links, and a newer one covers a subject."""
-    found = db.execute(
-        """
+    found = db.execute("""
         SELECT DISTINCT l.source, l.relation FROM (SELECT DISTINCT source, relation, release_id FROM link) l
         JOIN (SELECT DISTINCT source, topic, release_id FROM covered) c ON c.source = l.source AND c.topic = l.relation
         JOIN release o ON o.id = l.release_id AND o.recency > 0
-        JOIN release n ON n.id = c.release_id AND n.recency > o.recency
-        """
-    ).fetchall()
+        JOIN release n ON n.id = c.release_id AND n.recency > o.recency""").fetchall()
     return {(str(source), str(relation)) for source, relation in found}
 
 
@@ -105,16 +97,14 @@ def _drop_repeated_links(db: duckdb.DuckDBPyConnection, check: EdgeCheck, *, tai
 
 def _age_values(db: duckdb.DuckDBPyConnection) -> None:
     """Mark values that only an older release states as former, if a newer one states the attribute."""
-    db.execute(
-        """
+    db.execute("""
         CREATE TEMP TABLE newest AS
         SELECT v.source, v.id, v.attribute, max(r.recency) AS recency
         FROM value v JOIN release r ON r.id = v.release_id WHERE v.status = 'current' GROUP BY ALL;
         UPDATE value SET status = 'former' FROM release r, newest n
         WHERE r.id = value.release_id AND r.recency > 0 AND value.status <> 'former'
           AND n.source = value.source AND n.id = value.id AND n.attribute = value.attribute AND n.recency > r.recency
-        """
-    ).fetchall()
+        """).fetchall()
 
 
 def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, State]) -> None:
@@ -129,8 +119,7 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
     placed = f"list_position([{', '.join(literal(state) for state in State)}], state)"
     states = " ".join(f"WHEN {literal(source)} THEN {literal(state)}" for source, state in dropped.items())
     gone = f"CASE source {states} ELSE {literal(State.DROPPED)} END" if states else literal(State.DROPPED)
-    db.execute(
-        f"""
+    db.execute(f"""
         INSERT INTO lifecycle
         WITH complete AS (
             SELECT t.source, max(r.recency) AS recency, max_by(r.id, [r.recency, r.id]) AS release_id
@@ -163,15 +152,12 @@ def _settle_lifecycles(db: duckdb.DuckDBPyConnection, dropped: Mapping[str, Stat
                name, CASE WHEN {ambiguous} THEN [] ELSE successors END AS successors,
                CASE WHEN {ambiguous} THEN successors ELSE candidates END AS candidates, detail, record,
                CASE WHEN dropped THEN left_out_by ELSE release_id END AS release_id
-        FROM named
-        """
-    ).fetchall()
+        FROM named""").fetchall()
 
 
 def _follow_replacements(db: duckdb.DuckDBPyConnection) -> None:
     """Follow chains of replacements: name the last id, which was not itself replaced."""
-    db.execute(
-        f"""
+    db.execute(f"""
         CREATE TEMP TABLE moved AS
         SELECT source, id, unnest(successors) AS next, generate_subscripts(successors, 1) AS place
         FROM lifecycle WHERE state <> 'current' AND len(successors) > 0;
@@ -188,15 +174,12 @@ def _follow_replacements(db: duckdb.DuckDBPyConnection) -> None:
                 GROUP BY source, id, next
             )
             SELECT source, id, list(next ORDER BY places) AS ids FROM reached GROUP BY source, id HAVING max(steps) > 1
-        ) ends WHERE lifecycle.source = ends.source AND lifecycle.id = ends.id
-        """
-    ).fetchall()
+        ) ends WHERE lifecycle.source = ends.source AND lifecycle.id = ends.id""").fetchall()
 
 
 def _forget_lost_replacements(db: duckdb.DuckDBPyConnection) -> None:
     """A replacement that is itself gone replaces nothing; what may stand for it may stand for the first id, too."""
-    db.execute(
-        """
+    db.execute("""
         UPDATE lifecycle SET successors = left_over.ids, candidates = list_concat(candidates, left_over.others) FROM (
             SELECT l.source, l.id, coalesce(list(l.next ORDER BY place) FILTER (gone.id IS NULL), []) AS ids,
                    flatten(list(coalesce(gone.candidates, []) ORDER BY place)) AS others
@@ -205,15 +188,12 @@ def _forget_lost_replacements(db: duckdb.DuckDBPyConnection) -> None:
             LEFT JOIN (FROM lifecycle WHERE state <> 'current' AND len(successors) = 0) gone
             ON gone.source = l.source AND gone.id = l.next
             GROUP BY l.source, l.id HAVING count(gone.id) > 0
-        ) left_over WHERE lifecycle.source = left_over.source AND lifecycle.id = left_over.id
-        """
-    ).fetchall()
+        ) left_over WHERE lifecycle.source = left_over.source AND lifecycle.id = left_over.id""").fetchall()
 
 
 def _suggest_namesakes(db: duckdb.DuckDBPyConnection) -> None:
     """A term that is gone without a named replacement: live terms of the same name are worth a look."""
-    db.execute(
-        """
+    db.execute("""
         UPDATE lifecycle SET candidates = same.ids FROM (
             SELECT gone.source, gone.id, list(DISTINCT live.id ORDER BY live.id) AS ids
             FROM lifecycle gone JOIN value v ON v.source = gone.source AND lower(v.value) = lower(gone.name)
@@ -221,9 +201,7 @@ def _suggest_namesakes(db: duckdb.DuckDBPyConnection) -> None:
             WHERE gone.state IN ('obsolete', 'dropped') AND v.attribute = 'name' AND live.id <> gone.id
             GROUP BY ALL) same
         WHERE lifecycle.source = same.source AND lifecycle.id = same.id
-          AND len(lifecycle.successors) = 0 AND len(lifecycle.candidates) = 0
-        """
-    ).fetchall()
+          AND len(lifecycle.successors) = 0 AND len(lifecycle.candidates) = 0""").fetchall()
 
 
 def _bring_links_up_to_date(db: duckdb.DuckDBPyConnection, schema: Schema) -> None:
@@ -252,18 +230,14 @@ def _update_ends(db: duckdb.DuckDBPyConnection, chosen: tuple[str, ...], label: 
             f"UPDATE link SET {end}_now = {base(label, end)} WHERE {links} AND {end}_now <> {base(label, end)}"
         ).fetchall()
     if any_replaced:
-        db.execute(
-            f"""
+        db.execute(f"""
             UPDATE link SET {end}_now = l.successors[1] FROM (FROM {_REPLACED}) l
-            WHERE {links} AND l.source = {literal(authority)} AND l.id = link.{end}_now
-            """
-        ).fetchall()
+            WHERE {links} AND l.source = {literal(authority)} AND l.id = link.{end}_now""").fetchall()
 
 
 def _close_hierarchies(db: duckdb.DuckDBPyConnection) -> None:
     """Table ``ancestor``: every term above a term, by any number of steps."""
-    db.execute(
-        f"""
+    db.execute(f"""
         INSERT INTO ancestor
         WITH RECURSIVE step AS (
             SELECT DISTINCT source AS ontology, head_now AS id, tail_now AS parent
@@ -273,6 +247,4 @@ def _close_hierarchies(db: duckdb.DuckDBPyConnection) -> None:
             UNION
             SELECT up.ontology, up.id, s.parent FROM up JOIN step s ON s.ontology = up.ontology AND s.id = up.ancestor
         )
-        SELECT ontology, id, ancestor FROM up WHERE id <> ancestor
-        """
-    ).fetchall()
+        SELECT ontology, id, ancestor FROM up WHERE id <> ancestor""").fetchall()

@@ -56,16 +56,12 @@ def _compare(db: duckdb.DuckDBPyConnection, table: str, source: str) -> TableCha
     alone = f"(({older}) EXCEPT ({newer})) UNION ALL (({newer}) EXCEPT ({older}))"
     db.execute(f"CREATE OR REPLACE TEMP TABLE perhaps AS SELECT DISTINCT {named} FROM ({alone})").fetchall()
     for side in ("older", "newer"):
-        db.execute(
-            f"""
+        db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {side}_rows AS
             SELECT {named}, string_agg(DISTINCT {content}, '; ' ORDER BY {content}) AS content
-            FROM {side}.{table} SEMI JOIN perhaps USING ({named}) WHERE {of_source} GROUP BY ALL
-            """
-        ).fetchall()
+            FROM {side}.{table} SEMI JOIN perhaps USING ({named}) WHERE {of_source} GROUP BY ALL""").fetchall()
     shown = " || ' ' || ".join(f"coalesce({key}, '')" for key in keys)
-    added, removed, changed, examples = db.execute(
-        f"""
+    added, removed, changed, examples = db.execute(f"""
         WITH compared AS (
             SELECT {named}, CASE WHEN a.here IS NULL THEN 'added' WHEN b.here IS NULL THEN 'removed'
                                  WHEN a.content <> b.content THEN 'changed' END AS kind,
@@ -81,9 +77,7 @@ def _compare(db: duckdb.DuckDBPyConnection, table: str, source: str) -> TableCha
         SELECT count(*) FILTER (kind = 'added'), count(*) FILTER (kind = 'removed'),
                count(*) FILTER (kind = 'changed'),
                list(text ORDER BY kind, place) FILTER (kind IS NOT NULL AND place <= {EXAMPLES})
-        FROM marked
-        """
-    ).fetchall()[0]
+        FROM marked""").fetchall()[0]
     each = f"SELECT DISTINCT {named} FROM older.{table} WHERE {of_source}"
     before = int(db.execute(f"SELECT count(*) FROM ({each})").fetchall()[0][0])
     return TableChange(

@@ -159,8 +159,7 @@ def _refuse_unknown_releases(db: duckdb.DuckDBPyConnection, folder: Path) -> Non
 
 def _insert(db: duckdb.DuckDBPyConnection) -> None:
     listed = "list_filter(string_split(coalesce({0}, ''), '|'), lambda x: x <> '') AS {0}"
-    db.execute(
-        f"""
+    db.execute(f"""
         INSERT INTO entity BY NAME
         SELECT k.id AS release_id, f.source, f.id, namespace, state, name, {listed.format("successors")},
                {listed.format("candidates")}, detail, record
@@ -180,6 +179,4 @@ def _insert(db: duckdb.DuckDBPyConnection) -> None:
         FROM known k JOIN (
             SELECT release_id, topic FROM covered UNION SELECT release_id, relation FROM link
             UNION SELECT release_id, 'entity' FROM entity UNION SELECT release_id, 'value' FROM value
-        ) t ON t.release_id = k.id
-        """
-    ).fetchall()
+        ) t ON t.release_id = k.id""").fetchall()

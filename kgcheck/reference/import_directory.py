@@ -197,14 +197,11 @@ class _Build:
         for label in self._schema.labels:
             issuer = label.authority
             namespace = f"AND namespace = {literal(issuer.namespace)}" if issuer.namespace else ""
-            self._db.execute(
-                f"""
+            self._db.execute(f"""
                 CREATE TEMP TABLE {_ids(label)} AS SELECT DISTINCT id, source FROM ref.lifecycle
                 WHERE source = {_issuer(label, "id")} AND state = 'current'
                   AND regexp_full_match(id, {literal(label.id_pattern)}) {namespace};
-                CREATE TEMP TABLE {_named(label)} (id VARCHAR, source VARCHAR)
-                """
-            ).fetchall()
+                CREATE TEMP TABLE {_named(label)} (id VARCHAR, source VARCHAR)""").fetchall()
 
     def _is_node(self, label: Label, column: str) -> str:
         """SQL for whether an end is a node: its authority lists it, or cannot be said to lack it."""
@@ -238,8 +235,7 @@ class _Build:
         for source, cited, check in self._checks(entry, pattern):
             links = self._links(check, pattern, cited)
             enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
-            self._db.execute(
-                f"""
+            self._db.execute(f"""
                 CREATE OR REPLACE TEMP TABLE candidate AS
                 WITH stated AS (
                     SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL
@@ -249,9 +245,7 @@ class _Build:
                 FROM stated s LEFT JOIN denied d ON d.head = s.head AND d.tail = s.tail;
                 INSERT INTO edge SELECT head, tail, score, cited, {literal(source)} FROM candidate c
                 WHERE has_nodes AND NOT is_denied
-                  AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)
-                """
-            ).fetchall()
+                  AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)""").fetchall()
             left_out.update(self._left_out(head, tail))
         for end, label in (("head", head), ("tail", tail)):
             self._db.execute(
@@ -266,14 +260,11 @@ class _Build:
         patterns = {"head": literal(head.id_pattern), "tail": literal(tail.id_pattern)}
         formed = " AND ".join(f"regexp_full_match({end}, {pattern})" for end, pattern in patterns.items())
         return dict(
-            self._db.execute(
-                f"""
+            self._db.execute(f"""
                 SELECT CASE WHEN has_nodes THEN 'a denial' WHEN {formed} THEN 'an id that is not current'
                             ELSE 'an id of another form' END AS why, count(*)
                 FROM candidate WHERE (has_nodes AND is_denied) OR NOT (has_nodes OR is_denied OR {elsewhere})
-                GROUP BY why ORDER BY why
-                """
-            ).fetchall()
+                GROUP BY why ORDER BY why""").fetchall()
         )
 
     def _is_elsewhere(self, label: Label, column: str) -> str:
@@ -337,16 +328,13 @@ class _Build:
         issuer = _issuer(label, "id")
         issued = f"AND {issuer} IN ({', '.join(map(literal, entry.sources))})" if entry.sources else ""
         linked = f"AND id IN (SELECT id FROM {_named(label)})" if entry.linked else ""
-        self._db.execute(
-            f"""
+        self._db.execute(f"""
             CREATE OR REPLACE TEMP TABLE node AS
             SELECT id, min(source) AS source FROM (
                 SELECT * FROM {_ids(label)} WHERE true {issued} {linked}
                 UNION ALL
                 SELECT id, source FROM {_named(label)} WHERE id NOT IN (SELECT id FROM {_ids(label)}) {issued})
-            GROUP BY id
-            """
-        ).fetchall()
+            GROUP BY id""").fetchall()
         columns = {entry.id: "id", **_constants(entry, label)}
         joins, unfilled, sources = [], [], set[str]()
         for name, column in entry.properties.items():
@@ -395,23 +383,17 @@ class _Build:
             UNION ALL SELECT n.id, l.head_now, 2 FROM node n JOIN ref.link l ON l.tail_now = {base(label, "n.id")}
             WHERE l.source = {literal(check.otherwise.source)} AND l.relation = {literal(check.otherwise.link)}
               AND NOT l.negated AND NOT l.retracted"""
-        self._db.execute(
-            f"""
+        self._db.execute(f"""
             CREATE OR REPLACE TEMP TABLE stated_value AS
-            SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)
-            """
-        ).fetchall()
+            SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)""").fetchall()
         separator, value = literal(self._recipe.format.list_separator), "min(value)"
         if label.properties[name].type == "strings":
             # A name with the separator in it would be read as two.
             whole = f"FILTER (NOT contains(value, {separator}))"
             value = f"string_agg(DISTINCT value, {separator} ORDER BY value) {whole}"
-        self._db.execute(
-            f"""
+        self._db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {identifier(f"values {name}")} AS
-            SELECT id, {value} AS {identifier(f"value {name}")} FROM stated_value GROUP BY id
-            """
-        ).fetchall()
+            SELECT id, {value} AS {identifier(f"value {name}")} FROM stated_value GROUP BY id""").fetchall()
         of_place = {1: check.source, 2: check.otherwise.source if check.otherwise else ""}
         return {of_place[place] for (place,) in self._db.execute("SELECT DISTINCT place FROM stated_value").fetchall()}
 

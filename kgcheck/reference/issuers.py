@@ -86,22 +86,18 @@ def _issued(ids: pa.Table, snapshot: Path) -> tuple[dict[str, Issued], dict[str,
     """Find the issuer of each prefix, where there is one, and the prefixes of each label."""
     with closing(connected()) as db:
         db.register("stated", ids)
-        db.execute(
-            f"""
+        db.execute(f"""
             CREATE TEMP TABLE curie AS
             SELECT DISTINCT label, id, whole <> id AS has_kind,
                    regexp_extract(id, '^([A-Za-z][A-Za-z0-9_.-]*):[^/:\\s]', 1) AS prefix
             FROM (SELECT label, id AS whole, regexp_replace(id, {literal("^" + _KIND)}, '') AS id FROM stated)
-            WHERE prefix <> ''
-            """
-        ).fetchall()
+            WHERE prefix <> ''""").fetchall()
         of_labels = db.execute(
             "SELECT label, list(DISTINCT prefix ORDER BY prefix) FROM curie GROUP BY label"
         ).fetchall()
         attach_snapshots(db, {"ref": snapshot})
         with damage_named(snapshot):
-            rows = db.execute(
-                f"""
+            rows = db.execute(f"""
                 WITH one AS (SELECT id, prefix, bool_or(has_kind) AS has_kind FROM curie GROUP BY ALL),
                 issuer AS (
                     SELECT source, bool_or(complete) AS is_whole FROM ref.topic WHERE topic = 'entity' GROUP BY source),
@@ -118,9 +114,7 @@ def _issued(ids: pa.Table, snapshot: Path) -> tuple[dict[str, Issued], dict[str,
                 JOIN (SELECT prefix, count(*) AS total, bool_or(has_kind) AS has_kind FROM one GROUP BY prefix)
                 USING (prefix)
                 QUALIFY row_number() OVER (PARTITION BY prefix ORDER BY is_whole DESC, n DESC, source) = 1
-                ORDER BY prefix
-                """
-            ).fetchall()
+                ORDER BY prefix""").fetchall()
     return {row[0]: Issued(*row) for row in rows}, dict(of_labels)
 
 

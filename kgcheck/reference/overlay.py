@@ -42,8 +42,7 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
         db.execute(f"CREATE VIEW ref.{table} AS FROM base.{table} UNION ALL BY NAME FROM live.{table}").fetchall()
     both_ways = " OR ".join(f"l.relation = {literal(link)}" for link in _covered_from_tails(schema)) or "false"
     networks = ", ".join(literal(source) for source in _networks(schema)) or "''"
-    db.execute(
-        f"""
+    db.execute(f"""
         CREATE VIEW ref.lifecycle AS
         FROM base.lifecycle b ANTI JOIN (
             SELECT source, id FROM live.lifecycle UNION SELECT source, id FROM live.covered WHERE topic = 'entity'
@@ -62,9 +61,7 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
         AND NOT (l.source IN ({networks}) AND EXISTS (
             FROM live.covered a JOIN live.covered b USING (release_id, source, topic)
             WHERE source = l.source AND topic = l.relation AND a.id = l.head AND b.id = l.tail))
-        UNION ALL BY NAME FROM live.link
-        """
-    ).fetchall()
+        UNION ALL BY NAME FROM live.link""").fetchall()
 
 
 def _covered_from_tails(schema: Schema) -> list[str]:

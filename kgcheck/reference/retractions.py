@@ -24,14 +24,11 @@ def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | Non
         db.execute("INSERT INTO gone_paper SELECT unnest(?::VARCHAR[])", [sorted(set(retracted))]).fetchall()
     if not db.execute("SELECT count(*) > 0 FROM gone_paper").fetchall()[0][0]:
         return
-    db.execute(
-        f"""
+    db.execute(f"""
         UPDATE link SET retracted = true WHERE rowid IN (
             SELECT number FROM (SELECT rowid AS number, unnest({_PAPERS}) AS paper FROM link
                                 WHERE citations IS NOT NULL OR starts_with(record, 'PMID:'))
-            LEFT JOIN gone_paper ON id = paper GROUP BY number HAVING count(id) = count(*))
-        """
-    ).fetchall()
+            LEFT JOIN gone_paper ON id = paper GROUP BY number HAVING count(id) = count(*))""").fetchall()
 
 
 def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalog: str = "ref") -> set[str]:

@@ -317,13 +317,10 @@ _KEY = "'bare link ' || to_json([{source}, {relation}])::VARCHAR"
 
 def note_bare(db: duckdb.DuckDBPyConnection) -> None:
     """Note in ``meta`` of a snapshot that is being built, whose links are up to date, which relations are bare."""
-    db.execute(
-        f"""
+    db.execute(f"""
         INSERT INTO meta SELECT {_KEY.format(source="source", relation="relation")}, '' FROM link
         GROUP BY source, relation
-        HAVING bool_and(score IS NULL AND record IS NOT DISTINCT FROM head_now || ' ' || tail_now)
-        """
-    ).fetchall()
+        HAVING bool_and(score IS NULL AND record IS NOT DISTINCT FROM head_now || ' ' || tail_now)""").fetchall()
 
 
 def is_bare(db: duckdb.DuckDBPyConnection, source: str, relation: str) -> bool:

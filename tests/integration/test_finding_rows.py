@@ -127,7 +127,8 @@ def add_tasks(join: EvidenceJoin, unit: Unit, values: Sequence[Any]) -> None:
             join.tables.add_task(number, *pair)
         return
     for number, (identifier, value) in enumerate((i, v) for i in ENDS["Protein"] for v in values):
-        join.tables.add_tasks(
+        join.tables.add(
+            "task",
             "SELECT $task AS task, $head AS head, $value::VARCHAR AS value, $items::VARCHAR[] AS items",
             {
                 "task": number,

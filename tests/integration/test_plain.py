@@ -53,7 +53,7 @@ def add_pairs(join: EvidenceJoin, pairs: list[tuple[str, str]]) -> None:
     """Add a task for each pair of ends."""
     rows = {"tasks": list(range(len(pairs))), "heads": [h for h, _ in pairs], "tails": [t for _, t in pairs]}
     select = "SELECT unnest($tasks) AS task, unnest($heads) AS head, unnest($tails) AS tail"
-    join.tables.add_tasks(select, rows)
+    join.tables.add("task", select, rows)
 
 
 def plain_and_verdicts(snapshot: Path, pattern: Pattern) -> tuple[set[str], dict[str, tuple[str, ...]]]:

@@ -191,7 +191,7 @@ def test_stale_diseases_on_the_edges_of_a_graph(real: Path, shared_data: Path) -
         join = EvidenceJoin(db, real)
         listed = pa.table({"head": [p[0] for p in pairs], "tail": [p[1] for p in pairs]})
         db.register("pairs", listed)
-        join.tables.add_tasks("SELECT row_number() OVER () AS task, * FROM pairs")
+        join.tables.add("task", "SELECT row_number() OVER () AS task, * FROM pairs")
         join.edges(SCHEMA.pattern("Protein", "ASSOCIATED_WITH", "Disease"), protein, disease)
         judge_tasks(db, CheckType.TRIPLE)
         found = db.execute(

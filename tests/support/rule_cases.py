@@ -100,9 +100,8 @@ def hits(case: RuleCase, *without: str) -> list[Finding]:
         pins = [make_pin(pin) for pin in case.rows.get("pins", ())]
         graph = AuditedGraph(db, GraphCopy(db, store), store, run, before, pins)
         rules = StructureRules(db, graph, AuditOptions(types=(CheckType.STRUCTURE,), without_rules=without))
-        faults = [fault for label in graph.labels for fault in rules.of_label(label)]
-        faults += [fault for pattern in graph.patterns for fault in rules.of_pattern(pattern)]
-        return list(findings(folded([*faults, *rules.of_graph()], rules.folds), run.id, clock.now()))
+        faults = [fault for part in (*graph.labels, *graph.patterns, None) for fault in rules.faults(part)]
+        return list(findings(folded(faults, rules.folds), run.id, clock.now()))
 
 
 def _counts(graph: tuple[Rows, Rows]) -> dict[str, dict[str, int]]:

@@ -6,12 +6,10 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _abstract_categories(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, categories, hit_of_label
-
-    for label, curie, category in categories(graph):
+    for label, curie, category in graph.curies.categories():
         if category and (category.abstract or category.mixin):
             kind = "a mixin" if category.mixin else "an abstract class"
-            yield hit_of_label(graph, label, f"{curie} is {kind} of {biolink_release()}", category.name)
+            yield graph.hit_of_label(label, f"{curie} is {kind} of {graph.curies.release}", category.name)
 
 
 RULE = Rule(

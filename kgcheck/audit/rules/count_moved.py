@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from kgcheck.model import Ref
-from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
+from kgcheck.rules import Rule, RuleGraph, RuleHit, all_of
 
 MOVED_SHARE = 0.1
 """A count that moved by more than this share since the last run is worth a look."""
@@ -11,11 +10,11 @@ MOVED_SHARE = 0.1
 
 def _counts_that_moved(graph: RuleGraph) -> Iterator[RuleHit]:
     for name, change in moved_counts(graph.before.nodes, graph.now.nodes):
-        yield RuleHit(Ref(label=name, id=ALL), None, None, change)
+        yield RuleHit(all_of(name), None, None, change)
     patterns = {str(pattern): pattern for pattern in graph.schema.relations}
     for name, change in moved_counts(graph.before.edges, graph.now.edges):
         if pattern := patterns.get(name):
-            yield RuleHit(Ref(label=pattern.head, id=ALL), pattern.type, Ref(label=pattern.tail, id=ALL), change)
+            yield RuleHit(all_of(pattern.head), pattern.type, all_of(pattern.tail), change)
 
 
 def moved_counts(before: Mapping[str, int], after: Mapping[str, int]) -> Iterator[tuple[str, str]]:

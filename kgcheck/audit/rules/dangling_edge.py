@@ -1,24 +1,18 @@
 """Edges to nodes that a graph lists nowhere."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _dangling_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
+def _dangling_edges(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     from kgcheck.forms.draft import MISSING_NODE
 
     missing = [f"{literal('no node ')} || {end}" for end in ("head", "tail") if getattr(pattern, end) == MISSING_NODE]
-    if not missing:
-        return None
-    return f"SELECT head, tail, NULL, concat_ws(', ', {', '.join(missing)}) FROM {graph.edges(pattern)}"
+    detail = f"concat_ws(', ', {', '.join(missing)})"
+    return f"SELECT head, tail, NULL, {detail} FROM {graph.edges(pattern)}" if missing else None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="dangling_edge",
     words="Edge to a node that is not there",
     meaning="an end of the edge is in no file that lists the nodes of the graph",

@@ -6,14 +6,13 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _deprecated_terms(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, categories, hit_of_label, hit_of_relation, predicates
-
-    for label, curie, category in categories(graph):
+    detail = f"{{}} is deprecated in {graph.curies.release}"
+    for label, curie, category in graph.curies.categories():
         if category and category.deprecated:
-            yield hit_of_label(graph, label, f"{curie} is deprecated in {biolink_release()}", category.name)
-    for patterns, curie, predicate in predicates(graph):
+            yield graph.hit_of_label(label, detail.format(curie), category.name)
+    for patterns, curie, predicate in graph.curies.predicates():
         if predicate and predicate.deprecated:
-            yield hit_of_relation(graph, patterns, f"{curie} is deprecated in {biolink_release()}", predicate.name)
+            yield graph.hit_of_relation(patterns, detail.format(curie), predicate.name)
 
 
 RULE = Rule(

@@ -6,23 +6,21 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _ends_outside(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, curie_of, hit_of_relation, predicates
-    from kgcheck.standards.biolink import model
-
-    for patterns, curie, predicate in predicates(graph):
-        total = sum(graph.now.edges.get(str(pattern), 0) for pattern in patterns)
-        for pattern in patterns if predicate else ():
+    model = graph.curies.model
+    for patterns, curie, predicate in graph.curies.predicates():
+        if predicate is None:
+            continue
+        for pattern in patterns:
             outside = []
             for end, role in ((pattern.head, "domain"), (pattern.tail, "range")):
-                stated = predicate and model().end(predicate, role)
-                category = model().category(curie_of(end, graph.schema) or "")
-                if not predicate or not stated or not category or model().is_contradicted(predicate, role, stated):
+                stated, category = model.end(predicate, role), model.category(graph.curies.curie_of(end) or "")
+                if not stated or not category or model.is_contradicted(predicate, role, stated):
                     continue
-                if not model().may_be(category, stated):
+                if not model.may_be(category, stated):
                     outside.append(f"the {role} {stated.name}, which {category.name} is not")
-            if predicate and outside:
-                detail = f"{biolink_release()} gives {curie} {' and '.join(outside)}"
-                yield hit_of_relation(graph, [pattern], detail, predicate.name, total)
+            if outside:
+                detail = f"{graph.curies.release} gives {curie} {' and '.join(outside)}"
+                yield graph.hit_of_relation([pattern], detail, predicate.name, graph.count(patterns))
 
 
 RULE = Rule(

@@ -2,21 +2,16 @@
 
 from collections.abc import Iterator
 
-from kgcheck.model import Ref
-from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
+from kgcheck.rules import Rule, RuleGraph, RuleHit, all_of
 
 
 def _doubted_patterns(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import misfits
-
-    if "bioregistry" not in graph.schema.profile.standards:
-        return
-    for one in misfits(graph):
+    for one in graph.curies.misfits:
         if one.is_doubt:
             share = f"{one.missing:,} of {one.ids:,} ids of {one.record.preferred} ({one.missing / one.ids:.1%})"
             other = "; the prefix may mean something else here" if one.is_of_another else ""
             detail = f"{share} do not match {one.record.pattern}, e.g. {', '.join(one.examples)}{other}"
-            yield RuleHit(Ref(label=one.label, id=ALL), None, None, detail, one.record.prefix, one.record.prefix)
+            yield RuleHit(all_of(one.label), None, None, detail, one.record.prefix, one.record.prefix)
 
 
 RULE = Rule(

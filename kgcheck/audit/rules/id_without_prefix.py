@@ -1,18 +1,6 @@
 """Ids without a prefix, among those that are CURIEs."""
 
-from typing import TYPE_CHECKING
-
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
-
-
-def _ids_without_prefix(graph: RuleGraph, label: "Label") -> str | None:
-    from kgcheck.audit.curies import without_prefix
-
-    return without_prefix(graph, label) if "bioregistry" in graph.schema.profile.standards else None
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="id_without_prefix",
@@ -24,5 +12,5 @@ RULE = Rule(
     good="the gene HGNC:11998",
     is_folded=True,
     is_of_one_row=True,
-    of_label=_ids_without_prefix,
+    of_label=lambda graph, label: graph.curies.without_prefix(label),
 )

@@ -6,13 +6,10 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _inverse_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, hit_of_relation, predicates
-    from kgcheck.standards.biolink import model
-
-    for patterns, curie, found in predicates(graph):
-        if found and (canonical := model().canonical(found)):
-            detail = f"{biolink_release()} asks for {canonical.curie}, in the other direction, in place of {curie}"
-            yield hit_of_relation(graph, patterns, detail, canonical.name)
+    for patterns, curie, found in graph.curies.predicates():
+        if found and (canonical := graph.curies.model.canonical(found)):
+            detail = f"{graph.curies.release} asks for {canonical.curie}, in the other direction, in place of {curie}"
+            yield graph.hit_of_relation(patterns, detail, canonical.name)
 
 
 RULE = Rule(

@@ -1,15 +1,10 @@
 """Numbers that say how long a text is, and are not its length."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import CauseKind, Rule, RuleGraph, RuleRepair
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
 
 
-def _length_mismatches(graph: RuleGraph, label: "Label") -> str | None:
+def _length_mismatches(graph: rules.RuleGraph, label: "rules.Label") -> str | None:
     found = [
         f"""
         SELECT id, NULL, NULL, {literal(f"{name} is ")} || {identifier(name)} || ', the length of {spec.length_of} is '
@@ -21,7 +16,7 @@ def _length_mismatches(graph: RuleGraph, label: "Label") -> str | None:
     return " UNION ALL ".join(found) or None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="length_mismatch",
     words="Length that is not that of the sequence",
     meaning="a size that is not the length of the sequence beside it",
@@ -29,9 +24,9 @@ RULE = Rule(
     is_fault=True,
     bad="the size 12 beside a sequence of 10 letters",
     good="the size 10 beside a sequence of 10 letters",
-    repair=RuleRepair.SET_VALUE,
+    repair=rules.RuleRepair.SET_VALUE,
     is_of_one_row=True,
     names_properties=True,
-    follows=(CauseKind.VALUE,),
+    follows=(rules.CauseKind.VALUE,),
     of_label=_length_mismatches,
 )

@@ -1,18 +1,6 @@
 """Ids that are no CURIEs, in a graph whose ids are."""
 
-from typing import TYPE_CHECKING
-
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
-
-
-def _malformed_curies_of_label(graph: RuleGraph, label: "Label") -> str | None:
-    from kgcheck.audit.curies import malformed_curies
-
-    return malformed_curies(graph, label) if "bioregistry" in graph.schema.profile.standards else None
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="malformed_curie",
@@ -24,5 +12,5 @@ RULE = Rule(
     good="the id MGI:103557",
     is_folded=True,
     is_of_one_row=True,
-    of_label=_malformed_curies_of_label,
+    of_label=lambda graph, label: graph.curies.malformed(label),
 )

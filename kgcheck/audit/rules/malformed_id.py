@@ -1,22 +1,17 @@
 """Ids that are not written as their database writes them."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
 
 
-def _malformed_ids(graph: RuleGraph, label: "Label") -> str:
+def _malformed_ids(graph: rules.RuleGraph, label: "rules.Label") -> str:
     from kgcheck.evidence.malformed_ids import malformed
 
     example = literal(f"an id looks like {label.id_example}")
     return f"SELECT id, NULL, NULL, {example} FROM {graph.nodes(label)} WHERE {malformed(label, 'id')}"
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="malformed_id",
     words="Identifier not written as its database writes them",
     meaning="not the form of an id of this label",

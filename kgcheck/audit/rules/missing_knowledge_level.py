@@ -1,17 +1,6 @@
 """Edges that do not say how well something is known, and by whom it is stated, as the Biolink model requires."""
 
-from collections.abc import Iterator
-
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-
-def _edges_without_knowledge_level(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import hit_without
-
-    for name in ("knowledge_level", "agent_type"):
-        if hit := hit_without(graph, name):
-            yield hit._replace(part=name)
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="missing_knowledge_level",
@@ -23,5 +12,5 @@ RULE = Rule(
     good="the same edge with knowledge_assertion, and the agent_type manual_agent",
     source="biolink",
     is_remark=True,
-    of_graph=_edges_without_knowledge_level,
+    of_graph=lambda graph: graph.curies.hits_without("knowledge_level", "agent_type", named=True),
 )

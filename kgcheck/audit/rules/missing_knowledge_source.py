@@ -1,16 +1,6 @@
 """Edges that do not name their primary knowledge source, as the Biolink model asks."""
 
-from collections.abc import Iterator
-
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-
-def _edges_without_knowledge_source(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import hit_without
-
-    if hit := hit_without(graph, "primary_knowledge_source"):
-        yield hit
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="missing_knowledge_source",
@@ -22,5 +12,5 @@ RULE = Rule(
     good="the same edge with infores:hgnc",
     source="biolink",
     is_remark=True,
-    of_graph=_edges_without_knowledge_source,
+    of_graph=lambda graph: graph.curies.hits_without("primary_knowledge_source"),
 )

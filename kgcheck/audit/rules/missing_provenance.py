@@ -1,18 +1,8 @@
 """Edges that do not say where they come from."""
 
-from typing import TYPE_CHECKING
+from kgcheck.rules import Rule
 
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
-
-
-def _edges_without_source(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    if "source" not in pattern.properties:
-        return None
-    empty = "coalesce(trim(\"source\"), '') = ''"
-    return f"SELECT head, tail, NULL, 'no source' FROM {graph.edges(pattern)} WHERE {empty}"
+_SELECT = """SELECT head, tail, NULL, 'no source' FROM {} WHERE coalesce(trim("source"), '') = ''"""
 
 
 RULE = Rule(
@@ -24,5 +14,5 @@ RULE = Rule(
     bad="an edge whose source is empty",
     good="the same edge with the source DISEASES",
     is_of_one_row=True,
-    of_pattern=_edges_without_source,
+    of_pattern=lambda graph, p: _SELECT.format(graph.edges(p)) if "source" in p.properties else None,
 )

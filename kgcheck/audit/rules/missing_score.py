@@ -1,15 +1,10 @@
 """Edges without the score that every edge of their kind has."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _missing_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
+def _missing_scores(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     found = [
         f"SELECT head, tail, NULL, {literal(f'no {name}')} FROM {graph.edges(pattern)} WHERE {identifier(name)} IS NULL"
         for name, spec in pattern.properties.items()
@@ -18,7 +13,7 @@ def _missing_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
     return " UNION ALL ".join(found) or None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="missing_score",
     words="Edge without its score",
     meaning="an edge without the score that every edge of its kind has",

@@ -1,25 +1,12 @@
 """Numbers that are stored as text."""
 
-from typing import TYPE_CHECKING
-
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label, Pattern
+from kgcheck.rules import Rule
 
 
-def _select(table: str, head: str, tail: str) -> str:
+def _select(table: str, ends: str) -> str:
     from kgcheck.graph.store import AS_TEXT
 
-    return f"SELECT {head}, {tail}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
-
-
-def _numbers_of_nodes(graph: RuleGraph, label: "Label") -> str:
-    return _select(graph.nodes(label), "id", "NULL")
-
-
-def _numbers_of_edges(graph: RuleGraph, pattern: "Pattern") -> str:
-    return _select(graph.edges(pattern), "head", "tail")
+    return f"SELECT {ends}, NULL, array_to_string({AS_TEXT}, ', ') FROM {table} WHERE len({AS_TEXT}) > 0"
 
 
 RULE = Rule(
@@ -31,6 +18,6 @@ RULE = Rule(
     bad='an edge with the score "0.9"',
     good="an edge with the score 0.9",
     is_of_one_row=True,
-    of_label=_numbers_of_nodes,
-    of_pattern=_numbers_of_edges,
+    of_label=lambda graph, label: _select(graph.nodes(label), "id, NULL"),
+    of_pattern=lambda graph, pattern: _select(graph.edges(pattern), "head, tail"),
 )

@@ -1,31 +1,26 @@
 """Obsolete terms that edges still lead to or from."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import Rule, RuleGraph, ends_of_edges
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
 
 _PROPERTIES = ("is_obsolete", "deprecated", "obsolete")
 _YES = ("true", "1", "yes")
 
 
-def _obsolete_nodes(graph: RuleGraph, label: "Label") -> str | None:
-    stated = [name for name in _PROPERTIES if name in label.properties]
-    ends = ends_of_edges(graph, label)
-    if not stated or not ends:
-        return None
+def _obsolete_nodes(graph: rules.RuleGraph, label: "rules.Label") -> str | None:
     cases = " ".join(
-        f"WHEN lower(trim(CAST({identifier(name)} AS VARCHAR))) IN {_YES} THEN {literal(name)}" for name in stated
+        f"WHEN lower(trim(CAST({identifier(name)} AS VARCHAR))) IN {_YES} THEN {literal(name)}"
+        for name in _PROPERTIES
+        if name in label.properties
     )
+    if not cases or not (ends := graph.ends_of_edges(label)):
+        return None
     return f"""
     SELECT DISTINCT id, NULL, NULL, CASE {cases} END || ', and has edges' AS detail
     FROM {graph.nodes(label)} SEMI JOIN ({ends}) USING (id) WHERE detail IS NOT NULL"""
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="obsolete_with_edges",
     words="Obsolete term that still has edges",
     meaning="a node that is obsolete or deprecated by its own property, and an end of an edge",

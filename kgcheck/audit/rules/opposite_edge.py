@@ -1,18 +1,13 @@
 """Edges of a relation of parts or kinds that are stated in both directions."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.plurals import folded
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 _ONE_WAY = {"subclassof", "isa", "partof", "haspart", "bfo0000050", "bfo0000051"}
 """Relations that no two different things have to each other."""
 
 
-def _opposite_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
+def _opposite_edges(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     """Select edges whose ends are also joined the other way round; in a hierarchy `parent_cycle` tells them."""
     if pattern.hierarchy or pattern.head > pattern.tail or folded(pattern.type) not in _ONE_WAY:
         return None
@@ -26,7 +21,7 @@ def _opposite_edges(graph: RuleGraph, pattern: "Pattern") -> str | None:
     FROM {graph.edges(pattern)} a JOIN {graph.edges(back)} b ON a.head = b.tail AND a.tail = b.head AND {once}"""
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="opposite_edge",
     words="One-way edge that is stated in both directions",
     meaning="an edge of parts or kinds in both directions: each end would be a part, or a kind, of the other",

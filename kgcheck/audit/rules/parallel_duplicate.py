@@ -1,22 +1,17 @@
 """Edges that are stated several times, alike in every property."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier
-from kgcheck.rules import Rule, RuleGraph, RuleRepair
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _parallel_duplicates(graph: RuleGraph, pattern: "Pattern") -> str:
+def _parallel_duplicates(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str:
     stated = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties)])
     return f"""
     SELECT head, tail, NULL, 'the same edge ' || n || ' times'
     FROM (SELECT {stated}, count(*) AS n FROM {graph.edges(pattern)} GROUP BY ALL HAVING n > 1)"""
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="parallel_duplicate",
     words="The same edge more than once",
     meaning="one edge several times, alike in every property",
@@ -24,6 +19,6 @@ RULE = Rule(
     is_fault=True,
     bad="P04637 joined to Q00987 twice, with equal properties",
     good="P04637 joined to Q00987 once",
-    repair=RuleRepair.RETIRE_DUPLICATES,
+    repair=rules.RuleRepair.RETIRE_DUPLICATES,
     of_pattern=_parallel_duplicates,
 )

@@ -1,27 +1,19 @@
 """Edges that are stated several times, with several scores."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _parallel_scores(graph: RuleGraph, pattern: "Pattern") -> str | None:
+def _parallel_scores(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     scores = [name for name, spec in pattern.properties.items() if spec.range]
-    if not scores:
-        return None
     alike = ", ".join(["head", "tail", *(identifier(n) for n in pattern.properties if n not in scores)])
     listed = " || '; ' || ".join(f"array_to_string(list_sort(list(DISTINCT {identifier(n)})), ', ')" for n in scores)
     differ = " OR ".join(f"count(DISTINCT {identifier(n)}) > 1" for n in scores)
-    return f"""
-    SELECT head, tail, NULL, 'scores ' || listed
-    FROM (SELECT {alike}, {listed} AS listed FROM {graph.edges(pattern)} GROUP BY {alike} HAVING {differ})"""
+    several = f"SELECT {alike}, {listed} AS listed FROM {graph.edges(pattern)} GROUP BY {alike} HAVING {differ}"
+    return f"SELECT head, tail, NULL, 'scores ' || listed FROM ({several})" if scores else None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="parallel_scores",
     words="The same edge with several scores",
     meaning="one edge several times, alike in every property but the score",

@@ -2,34 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kgcheck import rules
 from kgcheck.model import Ref
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 _SHOWN_TERMS = 8
-
-
-def _parent_cycles(graph: RuleGraph, pattern: "Pattern") -> Iterable[RuleHit] | None:
-    return _hits(graph, pattern) if pattern.hierarchy else None
-
-
-def _hits(graph: RuleGraph, pattern: "Pattern") -> Iterator[RuleHit]:
-    found = list(cycles(graph.pairs(pattern)))
-    ways, edges = {cycle.way for cycle in found}, graph.edges(pattern)
-    mutual = f"""
-        SELECT DISTINCT a.head, a.tail FROM {edges} a JOIN {edges} b ON a.head = b.tail AND a.tail = b.head
-        WHERE a.head < a.tail ORDER BY ALL"""
-    pairs = (Cycle(2, (head, tail, head)) for head, tail in (graph.select(mutual) if found else ()))
-    found += (pair for pair in pairs if pair.way not in ways)
-    for cycle in found:
-        shown = [*cycle.way[:_SHOWN_TERMS], "..."] if len(cycle.way) > _SHOWN_TERMS + 1 else cycle.way
-        detail = f"{' > '.join(shown)}; {cycle.terms} terms are ancestors of each other"
-        ends = Ref(label=pattern.head, id=cycle.way[0]), Ref(label=pattern.tail, id=cycle.way[1])
-        yield RuleHit(ends[0], pattern.type, ends[1], detail)
 
 
 class Cycle(NamedTuple):
@@ -39,14 +17,32 @@ class Cycle(NamedTuple):
     way: tuple[str, ...]
 
 
-def cycles(edges: Iterable[tuple[str, str]]) -> Iterator[Cycle]:
+def _parent_cycles(graph: rules.RuleGraph, pattern: "rules.Pattern") -> Iterable[rules.RuleHit] | None:
+    return _hits(graph, pattern) if pattern.hierarchy else None
+
+
+def _hits(graph: rules.RuleGraph, pattern: "rules.Pattern") -> Iterator[rules.RuleHit]:
+    edges = graph.edges(pattern)
+    found = list(cycles(graph.select(f"SELECT DISTINCT head, tail FROM {edges} ORDER BY ALL")))
+    ways = {cycle.way for cycle in found}
+    mutual = f"""
+        SELECT DISTINCT a.head, a.tail FROM {edges} a JOIN {edges} b ON a.head = b.tail AND a.tail = b.head
+        WHERE a.head < a.tail ORDER BY ALL"""
+    pairs = (Cycle(2, (head, tail, head)) for head, tail in (graph.select(mutual) if found else ()))
+    for terms, way in (*found, *(pair for pair in pairs if pair.way not in ways)):
+        shown = [*way[:_SHOWN_TERMS], "..."] if len(way) > _SHOWN_TERMS + 1 else way
+        detail = f"{' > '.join(shown)}; {terms} terms are ancestors of each other"
+        ends = Ref(label=pattern.head, id=way[0]), Ref(label=pattern.tail, id=way[1])
+        yield rules.RuleHit(ends[0], pattern.type, ends[1], detail)
+
+
+def cycles(edges: Iterable[tuple[str, ...]]) -> Iterator[Cycle]:
     """Find every group of terms that are ancestors of each other."""
     parents: dict[str, list[str]] = {}
     for child, parent in edges:
         if child != parent:
             parents.setdefault(child, []).append(parent)
-    groups = [group for group in _components(parents) if len(group) > 1]
-    for group in sorted(groups, key=min):
+    for group in sorted((group for group in _components(parents) if len(group) > 1), key=min):
         yield Cycle(len(group), _way_back(min(group), parents, group))
 
 
@@ -54,38 +50,29 @@ def _components(parents: dict[str, list[str]]) -> Iterator[set[str]]:
     """Strongly connected components (Tarjan, without recursion: a hierarchy may be deep)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
-    open_terms: list[str] = []
-    is_open: set[str] = set()
+    open_terms: dict[str, None] = {}
     for root in parents:
         path = [] if root in order else [(root, iter(parents[root]))]
         while path:
             term, rest = path[-1]
             if term not in order:
                 order[term] = low[term] = len(order)
-                open_terms.append(term)
-                is_open.add(term)
+                open_terms[term] = None
             for parent in rest:
                 if parent not in order:
                     path.append((parent, iter(parents.get(parent, ()))))
                     break
-                if parent in is_open:
+                if parent in open_terms:
                     low[term] = min(low[term], low[parent])
             else:
                 path.pop()
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[term])
                 if low[term] == order[term]:
-                    group = set(_taken(open_terms, term))
-                    is_open -= group
+                    group = set()
+                    while term not in group:
+                        group.add(open_terms.popitem()[0])
                     yield group
-
-
-def _taken(stack: list[str], last: str) -> Iterator[str]:
-    while True:
-        term = stack.pop()
-        yield term
-        if term == last:
-            return
 
 
 def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tuple[str, ...]:
@@ -93,17 +80,16 @@ def _way_back(start: str, parents: dict[str, list[str]], group: set[str]) -> tup
     queue = deque([start])
     while start not in came:
         term = queue.popleft()
-        for parent in sorted(parents.get(term, ())):
-            if parent in group and parent not in came:
-                came[parent] = term
-                queue.append(parent)
+        for parent in sorted(group.intersection(parents.get(term, ())).difference(came)):
+            came[parent] = term
+            queue.append(parent)
     way = [start]
     while len(way) == 1 or way[-1] != start:
         way.append(came[way[-1]])
     return tuple(reversed(way))
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="parent_cycle",
     words="Term that is its own ancestor",
     meaning="a term that is its own ancestor",

@@ -6,17 +6,13 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _other_spellings(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import curies, misfits
-
-    standards = graph.schema.profile.standards
-    found = curies(graph) if "bioregistry" in standards else None
-    if not found or not found.is_of_curies:
-        return
+    curies = graph.curies
     # Another's prefix that is a synonym by chance: gc of the genetic code, where ids are gc:mid1.
-    strange = {one.record.prefix for one in misfits(graph) if one.is_of_another}
-    for one in found.namespaces:
+    strange = {one.record.prefix for one in curies.misfits if one.is_of_another}
+    for one in curies.namespaces if curies.is_of_curies else ():
         of_registry = (one.record.preferred, one.record.prefix) if one.record else ()
-        preferred = one.biolink if one.biolink and "biolink" in standards else (*one.biolink, *of_registry)
+        follows_biolink = one.biolink and "biolink" in graph.schema.profile.standards
+        preferred = one.biolink if follows_biolink else (*one.biolink, *of_registry)
         is_synonym = one.spelled.casefold() not in {name.casefold() for name in (*preferred, *of_registry)}
         if not one.is_known or one.spelled in preferred or (is_synonym and one.key in strange):
             continue

@@ -1,19 +1,15 @@
 """Prefixes that one graph spells in two ways."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _spelled_twice(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import Namespace, curies
-
-    found = curies(graph) if "bioregistry" in graph.schema.profile.standards else None
-    if not found or not found.is_of_curies:
-        return
-    by_key: dict[str, list[Namespace]] = {}
-    for one in found.namespaces:
-        by_key.setdefault(one.key, []).append(one)
+    by_key = defaultdict(list)
+    for one in graph.curies.namespaces if graph.curies.is_of_curies else ():
+        by_key[one.key].append(one)
     for key, several in by_key.items():
         if len(several) > 1:
             first = max(several, key=lambda n: n.ids)

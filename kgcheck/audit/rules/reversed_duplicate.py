@@ -1,25 +1,17 @@
 """Edges of a symmetric relation that are stated in both directions."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _reversed_duplicates(graph: RuleGraph, pattern: "Pattern") -> str | None:
-    if not pattern.symmetric:
-        return None
+def _reversed_duplicates(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     table = graph.edges(pattern)
-    same = " AND ".join(f"a.{identifier(n)} IS NOT DISTINCT FROM b.{identifier(n)}" for n in pattern.properties)
-    return f"""
-    SELECT a.head, a.tail, NULL, 'stated in both directions'
-    FROM {table} a JOIN {table} b ON a.head = b.tail AND a.tail = b.head AND a.head < a.tail AND {same or "true"}"""
+    same = "".join(f" AND a.{identifier(n)} IS NOT DISTINCT FROM b.{identifier(n)}" for n in pattern.properties)
+    twice = f"{table} a JOIN {table} b ON a.head = b.tail AND a.tail = b.head AND a.head < a.tail{same}"
+    return f"SELECT a.head, a.tail, NULL, 'stated in both directions' FROM {twice}" if pattern.symmetric else None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="reversed_duplicate",
     words="Symmetric edge stated in both directions",
     meaning="one edge of a symmetric relation in both directions",

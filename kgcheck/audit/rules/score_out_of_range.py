@@ -1,15 +1,10 @@
 """Scores outside the range of their property."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import identifier, literal
-from kgcheck.rules import CauseKind, Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Pattern
 
 
-def _scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
+def _scores_out_of_range(graph: rules.RuleGraph, pattern: "rules.Pattern") -> str | None:
     from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER
 
     wrong = [
@@ -23,7 +18,7 @@ def _scores_out_of_range(graph: RuleGraph, pattern: "Pattern") -> str | None:
     return " UNION ALL ".join(wrong) or None
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="score_out_of_range",
     words="Score outside its range",
     meaning="a score outside the range of its property",
@@ -32,6 +27,6 @@ RULE = Rule(
     bad="the score 769, where the range is 0 to 1",
     good="the score 0.769",
     is_of_one_row=True,
-    follows=(CauseKind.VALUE,),
+    follows=(rules.CauseKind.VALUE,),
     of_pattern=_scores_out_of_range,
 )

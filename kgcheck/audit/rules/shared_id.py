@@ -1,15 +1,10 @@
 """Ids that several nodes of one label have."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
 
 
-def _shared_ids(graph: RuleGraph, label: "Label") -> str:
+def _shared_ids(graph: rules.RuleGraph, label: "rules.Label") -> str:
     from kgcheck.graph.store import NO_ID
 
     return f"""
@@ -17,7 +12,7 @@ def _shared_ids(graph: RuleGraph, label: "Label") -> str:
     WHERE id <> {literal(NO_ID)} GROUP BY id HAVING count(*) > 1"""
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="shared_id",
     words="Several nodes of one label share an identifier",
     meaning="several nodes of one label have one id; for each property the smallest value is checked",

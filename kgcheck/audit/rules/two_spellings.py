@@ -3,38 +3,29 @@
 import re
 from collections.abc import Iterator
 
-from kgcheck.rules import Rule, RuleGraph, RuleHit, patterns_by_relation
+from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _spelled_alike(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import hit_of_label, hit_of_relation
+    from kgcheck.forms.draft import without_number
 
-    by_type = patterns_by_relation(graph)
-    nodes = {label.name: graph.now.nodes.get(label.name, 0) for label in graph.labels}
-    edges = {name: sum(graph.now.edges.get(str(p), 0) for p in patterns) for name, patterns in by_type.items()}
     labels = {label.name: label for label in graph.labels}
-    for name, common in _alike(nodes):
-        yield hit_of_label(graph, labels[name], f"{_stated(name, common)} beside {common} ({nodes[common]:,})")
-    for name, common in _alike(edges):
-        yield hit_of_relation(graph, by_type[name], f"{_stated(name, common)} beside {common} ({edges[common]:,})")
-
-
-def _alike(counted: dict[str, int]) -> Iterator[tuple[str, str]]:
-    """Names, each with a more common one that is alike."""
-    from kgcheck.forms.draft import without_number
-
-    first: dict[str, str] = {}
-    for name in sorted(counted, key=lambda name: (-counted[name], name)):
-        bare = re.sub(r"[^a-z0-9:]", "", without_number(name).lower())
-        if (common := first.setdefault(bare, name)) != name:
-            yield name, common
-
-
-def _stated(name: str, common: str) -> str:
-    """A name without its number, where that tells it from the other one."""
-    from kgcheck.forms.draft import without_number
-
-    return name if without_number(name) == common else without_number(name)
+    relations = graph.patterns_by_relation()
+    nodes = {name: graph.now.nodes.get(name, 0) for name in labels}
+    edges = {name: graph.count(patterns) for name, patterns in relations.items()}
+    for counted in (nodes, edges):
+        first: dict[str, str] = {}
+        for name in sorted(counted, key=lambda name: (-counted[name], name)):
+            bare = re.sub(r"[^a-z0-9:]", "", without_number(name).lower())
+            if (common := first.setdefault(bare, name)) == name:
+                continue
+            # Its number is shown where nothing else tells it from the other one.
+            stated = name if without_number(name) == common else without_number(name)
+            detail = f"{stated} beside {common} ({counted[common]:,})"
+            if counted is nodes:
+                yield graph.hit_of_label(labels[name], detail)
+            else:
+                yield graph.hit_of_relation(relations[name], detail)
 
 
 RULE = Rule(

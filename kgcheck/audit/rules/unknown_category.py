@@ -2,22 +2,20 @@
 
 from collections.abc import Iterator
 
-from kgcheck.model import Ref
-from kgcheck.plurals import how_many
-from kgcheck.rules import ALL, Rule, RuleGraph, RuleHit
+from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _unknown_categories(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, categories, hit_of_label, meant, stated_categories
-    from kgcheck.standards.biolink import model
-
-    labels = {curie: label for label, curie, found in categories(graph) if found is None}
-    for curie, label in labels.items():
-        yield hit_of_label(graph, label, f"{curie} is no class of {biolink_release()}{meant(curie)}")
-    for curie, (label, count) in stated_categories(graph).items():
-        if curie not in labels and model().category(curie) is None:
-            detail = f"{curie} is no class of {biolink_release()}{meant(curie)}; {how_many(count, 'node')}"
-            yield RuleHit(Ref(label=label.name, id=ALL), None, None, detail, part=curie)
+    curies, labels = graph.curies, set[str]()
+    detail = f"{{}} is no class of {curies.release}{{}}"
+    for label, curie, found in curies.categories():
+        if found is None:
+            labels.add(curie)
+            yield graph.hit_of_label(label, detail.format(curie, curies.meant(curie)))
+    for curie, (label, count) in curies.stated_categories().items():
+        if curie not in labels and curies.model.category(curie) is None:
+            hit = graph.hit_of_label(label, detail.format(curie, curies.meant(curie)), count=count)
+            yield hit._replace(part=curie)
 
 
 RULE = Rule(

@@ -6,12 +6,10 @@ from kgcheck.rules import Rule, RuleGraph, RuleHit
 
 
 def _unknown_predicates(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import biolink_release, hit_of_relation, meant, predicates
-
-    for patterns, curie, found in predicates(graph):
+    for patterns, curie, found in graph.curies.predicates():
         if found is None:
-            detail = f"{curie} is no predicate of {biolink_release()}{meant(curie)}"
-            yield hit_of_relation(graph, patterns, detail)
+            detail = f"{curie} is no predicate of {graph.curies.release}{graph.curies.meant(curie)}"
+            yield graph.hit_of_relation(patterns, detail)
 
 
 RULE = Rule(

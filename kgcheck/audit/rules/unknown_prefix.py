@@ -10,12 +10,8 @@ _MOST = 20
 
 
 def _unknown_prefixes(graph: RuleGraph) -> Iterator[RuleHit]:
-    from kgcheck.audit.curies import curies
-
-    found = curies(graph) if "bioregistry" in graph.schema.profile.standards else None
-    if not found or not found.is_of_curies:
-        return
-    unknown = sorted((one for one in found.namespaces if not one.is_known), key=lambda n: (-n.ids, n.spelled))
+    namespaces = graph.curies.namespaces if graph.curies.is_of_curies else ()
+    unknown = sorted((one for one in namespaces if not one.is_known), key=lambda n: (-n.ids, n.spelled))
     for one in unknown[:_MOST]:
         yield one.hit(f"{one.spelled} is in neither the Bioregistry nor Biolink; {one.counted}")
     if rest := unknown[_MOST:]:

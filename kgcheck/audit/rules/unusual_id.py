@@ -1,12 +1,7 @@
 """Ids that differ in form from nearly all others of their label."""
 
-from typing import TYPE_CHECKING
-
+from kgcheck import rules
 from kgcheck.quoting import literal
-from kgcheck.rules import Rule, RuleGraph
-
-if TYPE_CHECKING:
-    from kgcheck.profile.schema import Label
 
 _MANY = 100
 """Ids of a label from which one form of nearly all is no chance."""
@@ -15,23 +10,21 @@ _FORM = r"regexp_replace(id, '\d+', '0', 'g')"
 """All signs of an id but its numbers."""
 
 
-def _unusual_ids(graph: RuleGraph, label: "Label") -> str | None:
+def _unusual_ids(graph: rules.RuleGraph, label: "rules.Label") -> str | None:
     """Select ids of another form, where no pattern is known: neither the profile nor a registry has one."""
-    from kgcheck.audit.curies import curies, is_doubted
-
-    if "bioregistry" not in graph.schema.profile.standards or curies(graph).is_of_curies:
+    if "bioregistry" not in graph.schema.profile.standards or graph.curies.is_of_curies:
         return None
     table = graph.nodes(label)
     ((form, example, alike, ids),) = graph.select(f"""
         SELECT {_FORM} AS form, min(id), count(*) AS alike, sum(alike) OVER ()::BIGINT FROM {table}
         GROUP BY form ORDER BY alike DESC, form LIMIT 1""")
-    if ids < _MANY or is_doubted(ids - alike, ids):
+    if ids < _MANY or graph.curies.is_doubted(ids - alike, ids):
         return None
     detail = literal(f"{alike:,} of {ids:,} ids look like {example}")
     return f"SELECT id, NULL, NULL, {detail} FROM {table} WHERE {_FORM} <> {literal(form)}"
 
 
-RULE = Rule(
+RULE = rules.Rule(
     name="unusual_id",
     words="Identifier unlike nearly all others of its label",
     meaning="an id that differs in more than its numbers from 99 of 100 ids of its label, in a graph without CURIEs",

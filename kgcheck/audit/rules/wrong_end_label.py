@@ -1,13 +1,6 @@
 """Edges between labels that they cannot join."""
 
-from collections.abc import Iterable
-
-from kgcheck.rules import Rule, RuleGraph, RuleHit
-
-
-def _edges_of_no_pattern(graph: RuleGraph) -> Iterable[RuleHit]:
-    return () if graph.schema.profile.draft else graph.stray_edges()
-
+from kgcheck.rules import Rule
 
 RULE = Rule(
     name="wrong_end_label",
@@ -17,5 +10,5 @@ RULE = Rule(
     is_fault=True,
     bad="TP53 in place of P04637 at the head of an edge between proteins",
     good="P04637 at the head of that edge",
-    of_graph=_edges_of_no_pattern,
+    of_graph=lambda graph: () if graph.schema.profile.draft else graph.stray_edges(),
 )
