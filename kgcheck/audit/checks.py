@@ -12,7 +12,7 @@ from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
 from kgcheck.agents.toolbox import Toolbox
 from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.run import pinned_releases, store_place
+from kgcheck.audit.run import pinned, store_place
 from kgcheck.choices import CHECK_THRESHOLDS, chosen
 from kgcheck.context import Context, live_failures, live_sources, noting
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, UsageError
@@ -24,6 +24,7 @@ from kgcheck.model import CheckTask, CheckType, Finding, Tally, TallyMark, Targe
 from kgcheck.options import CheckOptions
 from kgcheck.outputs import write_text
 from kgcheck.questions.resolver import NameResolver, Taken
+from kgcheck.reference.snapshot import releases_of
 
 Subject = str | Sequence[str] | Triple | CheckTask
 """Subject of a check: words, an edge, or a task."""
@@ -126,7 +127,7 @@ def check(
             store_id=graph.store_id(),
             profile=schema.address,
             reference=str(reference.resolve()) if reference else None,
-            releases=pinned_releases(reference, schema),
+            releases=pinned(releases_of(reference, schema)),
             options={"check": request.text} | ({"transcript": str(file.resolve())} if keep else {}),
         ).with_live(live.releases if live else {})
         notes += [*live_failures(live), *(f"papers: {note}" for note in spent_note(spent))]

@@ -26,31 +26,19 @@ from kgcheck.ledger.tables import FINDING_COLUMNS, OPEN_SEVERITIES
 from kgcheck.model import CheckType, Evidence, Outcome, Reason, TallyMark
 from kgcheck.quoting import literal
 
-_ENDS = ("head", "tail")
-
 _TOGETHER = 10_000
 """Rows that are handed over together."""
 
 _PLAN = pa.schema(
-    [
-        ("verdict", pa.int64()),
-        ("replaced", pa.int64()),
-        ("offered", pa.int64()),
-        ("kind", pa.string()),
-        ("because", pa.string()),
-        ("fills", pa.string()),
-        ("shows", pa.string()),
-    ]
+    [(name, pa.int64()) for name in ("verdict", "replaced", "offered")]
+    + [(name, pa.string()) for name in ("kind", "because", "fills", "shows")]
 )
 _GAPS = """LEFT JOIN (SELECT task, list_sort(list_distinct(list([source, cause]))) AS gaps
     FROM gap SEMI JOIN found USING (task) GROUP BY task) g USING (task)"""
 _PAIRS = pa.schema([("head", pa.string()), ("tail", pa.string())])
 _WHOLE = pa.schema([("task", pa.int64()), ("whole", pa.string())])
 _OF_PIECE = pa.schema(
-    [
-        ("place", pa.int64()),
-        *((name, pa.string()) for name in ("head_label", "relation", "tail_label", "attribute")),
-    ]
+    [("place", pa.int64()), *((name, pa.string()) for name in ("head_label", "relation", "tail_label", "attribute"))]
 )
 
 
@@ -91,7 +79,12 @@ def finding_rows(
         _choose(db, pieces, pool)
         wanted += " OR j.task IN (FROM unlooked)"
     wanted = "" if keep_all else f"WHERE {wanted}"
-    put_arrow(db, "found_piece", pa.Table.from_pylist([_piece_row(*placed) for placed in enumerate(pieces)], _OF_PIECE))
+    of_pieces = []
+    for place, piece in enumerate(pieces):
+        pattern, label = piece.unit.pattern, piece.unit.label or ""
+        ends = (pattern.head, pattern.type, pattern.tail) if pattern else (label, None, None)
+        of_pieces.append(dict(zip(_OF_PIECE.names, (place, *ends, piece.unit.attribute), strict=True)))
+    put_arrow(db, "found_piece", pa.Table.from_pylist(of_pieces, _OF_PIECE))
     db.execute(f"""
         CREATE OR REPLACE TEMP TABLE found AS
         SELECT j.task, {place_sql(pieces, "j.task")} AS place, j.verdict, j.outcome, j.reason, j.confidence, j.note,
@@ -101,20 +94,20 @@ def finding_rows(
     completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
         _complete(db)
+    ends = ("head", "tail")
     names.put(
-        db, " UNION ".join(f"SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)" for end in _ENDS)
+        db, " UNION ".join(f"SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)" for end in ends)
     )
     rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, kind, completes)}) ORDER BY task").to_arrow_table()
     places, rows = rows.column("place").to_numpy(), rows.drop_columns("place")
-    ends = np.searchsorted(places, np.arange(len(pieces) + 1))
-    return [FindingRows(_batches(rows.slice(first, last - first))) for first, last in pairwise(map(int, ends))]
+    limits = np.searchsorted(places, np.arange(len(pieces) + 1))
+    return [FindingRows(_batches(rows.slice(first, last - first))) for first, last in pairwise(map(int, limits))]
 
 
 def _choose(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece], pool: UnlookedPool) -> None:
     """Table ``unlooked``: tasks of a pool."""
-    put_arrow(
-        db, "chosen_first", pa.Table.from_pylist([{"head": head, "tail": tail} for head, tail in pool.first], _PAIRS)
-    )
+    first = [dict(zip(_PAIRS.names, pair, strict=True)) for pair in pool.first]
+    put_arrow(db, "chosen_first", pa.Table.from_pylist(first, _PAIRS))
     db.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE unlooked AS
@@ -130,49 +123,35 @@ def _choose(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece], pool: Unlook
     ).fetchall()
 
 
-def _piece_row(place: int, piece: Piece) -> dict[str, Any]:
-    unit, pattern = piece.unit, piece.unit.pattern
-    ends = {"head_label": unit.label or "", "relation": None, "tail_label": None}
-    if pattern:
-        ends = {"head_label": pattern.head, "relation": pattern.type, "tail_label": pattern.tail}
-    return {"place": place, **ends, "attribute": unit.attribute}
-
-
 def _batches(found: pa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows of a table, some at a time, made of values when they are taken."""
+    """Rows of a table, some at a time, made of values when they are taken; one that all rows have is made once."""
+
+    def values(column: pa.ChunkedArray) -> list[Any]:
+        if column.null_count == len(column) or pc.all(pc.equal(column, column[0]), skip_nulls=False).as_py():
+            return [column[0].as_py()] * len(column)
+        found: list[Any] = column.to_pylist()
+        return found
+
     for first in range(0, len(found), _TOGETHER):
-        yield list(zip(*map(_values, found.slice(first, _TOGETHER).columns), strict=True))
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column: one that all rows have, as many columns have, is made once."""
-    if column.null_count == len(column):
-        return [None] * len(column)
-    if not column.null_count and pc.all(pc.equal(column, column[0])).as_py():
-        return [column[0].as_py()] * len(column)
-    values: list[Any] = column.to_pylist()
-    return values
+        yield list(zip(*map(values, found.slice(first, _TOGETHER).columns), strict=True))
 
 
 def _collect(tables: WorkingTables) -> None:
     """Table ``found_known``: ``found``, and what is known of each task, in one row."""
+    counted = "SELECT task, count(*) AS pieces FROM evidence SEMI JOIN found USING (task) GROUP BY task"
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_evidence AS {counted}").fetchall()
+    # Most have one piece of evidence, which spares them lists.
+    known = _of_one(tables, "FROM found_evidence WHERE pieces = 1")
+    if tables.has("found_evidence WHERE pieces > 1"):
+        known += f" UNION ALL BY NAME {_of_several(tables, 'FROM found_evidence WHERE pieces > 1')}"
     has_gaps = tables.has("gap")
     tables.db.execute(f"""
         CREATE OR REPLACE TEMP TABLE found_known AS
-        WITH known AS ({" UNION ALL BY NAME ".join(_known(tables))})
+        WITH known AS ({known})
         SELECT f.*, known.* EXCLUDE (task), {"gaps" if has_gaps else "NULL::VARCHAR[][] AS gaps"},
                least(coalesce(len(replacements), 0), {SEVERAL}) AS replaced,
                least(coalesce(len(candidates), 0), {SEVERAL}) AS offered
         FROM found f LEFT JOIN known USING (task) {_GAPS if has_gaps else ""}""").fetchall()
-
-
-def _known(tables: WorkingTables) -> Iterator[str]:
-    """Selects of what is known of each task with evidence: of most one piece, which spares them lists."""
-    counted = "SELECT task, count(*) AS pieces FROM evidence SEMI JOIN found USING (task) GROUP BY task"
-    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE found_evidence AS {counted}").fetchall()
-    yield _of_one(tables, "FROM found_evidence WHERE pieces = 1")
-    if tables.db.execute("SELECT 1 FROM found_evidence WHERE pieces > 1 LIMIT 1").fetchall():
-        yield _of_several(tables, "FROM found_evidence WHERE pieces > 1")
 
 
 def _shown() -> str:

@@ -1,7 +1,9 @@
 """GraphCopy: DuckDB tables of the nodes and edges under audit, read from the store on demand."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from hashlib import md5
+from itertools import chain
 
 import duckdb
 import numpy as np
@@ -45,40 +47,49 @@ class GraphCopy:
 
     def nodes(self, label: Label) -> str:
         """The quoted name of the table of a label, filled."""
-        name = f"nodes {label.name}"
-        if name not in self._have:
-            self._fill(name, with_as_text(node_schema(label)), self._store.scan_nodes(label), ("id",))
-            self._have.add(name)
-        return identifier(name)
+        scan = partial(self._store.scan_nodes, label)
+        return self._made(f"nodes {label.name}", scan, with_as_text(node_schema(label)), "id")
 
     def edges(self, pattern: Pattern) -> str:
-        name = f"edges {pattern}"
-        if name not in self._have:
-            self._fill(name, with_as_text(edge_schema(pattern)), self._store.scan_edges(pattern), ("head", "tail"))
-            self._have.add(name)
-        return identifier(name)
+        scan = partial(self._store.scan_edges, pattern)
+        return self._made(f"edges {pattern}", scan, with_as_text(edge_schema(pattern)), "head", "tail")
 
     def pairs(self, pattern: Pattern) -> str:
-        name = f"pairs {pattern}"
-        if name not in self._have:
-            if self._whole:
-                rows = f"SELECT DISTINCT head, tail FROM {self.edges(pattern)}"
-                self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {rows}").fetchall()
-            else:
-                schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
-                pieces = (pa.table(list(ends), schema) for ends in self.numbered(pattern).pieces())
-                self._fill(name, schema, pieces, ())
-            self._have.add(name)
-        return identifier(name)
+        if self._whole:
+            return self._made(f"pairs {pattern}", lambda: f"SELECT DISTINCT head, tail FROM {self.edges(pattern)}")
+        schema = pa.schema([("head", pa.string()), ("tail", pa.string())])
+        return self._made(
+            f"pairs {pattern}", lambda: (pa.table(list(e), schema) for e in self.numbered(pattern).pieces()), schema
+        )
 
     def cited(self, pattern: Pattern) -> str:
         """The quoted name of the table of the papers that edges of a pattern cite, filled."""
-        name = f"cited {pattern}"
+        return self._made(f"cited {pattern}", lambda: citations_sql(pattern, self.edges(pattern)))
+
+    def _made(
+        self, name: str, rows: Callable[[], str | Iterable[pa.Table]], schema: pa.Schema | None = None, *ids: str
+    ) -> str:
+        """The quoted name of a table, which is made once: of a select, or of tables with columns of ids."""
         if name not in self._have:
-            select = citations_sql(pattern, self.edges(pattern))
-            self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {select}").fetchall()
+            found = rows()
+            if isinstance(found, str):
+                self._db.execute(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {found}").fetchall()
+            else:
+                self._fill(identifier(name), (schema or pa.schema([])).empty_table(), found, ids)
             self._have.add(name)
         return identifier(name)
+
+    def _fill(self, name: str, empty: pa.Table, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
+        statement = f"CREATE OR REPLACE TABLE {name} AS FROM incoming"
+        for table in chain([empty], tables):
+            for column in ids:
+                table = table.set_column(table.column_names.index(column), column, _shown(table.column(column)))
+            self._db.register("incoming", table)
+            try:
+                self._db.execute(statement).fetchall()
+            finally:
+                self._db.unregister("incoming")
+            statement = f"INSERT INTO {name} BY NAME FROM incoming"
 
     @property
     def is_numbered(self) -> bool:
@@ -106,32 +117,18 @@ class GraphCopy:
             self._places[label] = ids, by_place
         return self._places[label]
 
-    def _fill(self, name: str, schema: pa.Schema, tables: Iterable[pa.Table], ids: tuple[str, ...]) -> None:
-        self._select_into(f"CREATE OR REPLACE TABLE {identifier(name)} AS SELECT * FROM incoming", schema.empty_table())
-        for table in tables:
-            for place, column in enumerate(table.column_names):
-                if column in ids:
-                    table = table.set_column(place, column, _shown(table.column(column)))
-            self._select_into(f"INSERT INTO {identifier(name)} BY NAME FROM incoming", table)
-
-    def _select_into(self, statement: str, rows: pa.Table) -> None:
-        self._db.register("incoming", rows)
-        try:
-            self._db.execute(statement).fetchall()
-        finally:
-            self._db.unregister("incoming")
-
 
 def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids, those made printable that a Ref cannot take."""
     if _is_printable(column):
         return column
-    return pa.chunked_array(map(_printed, column.cast(pa.string()).chunks), pa.string())
-
-
-def _printed(ids: pa.StringArray) -> pa.StringArray:
-    wrong = pc.or_(pc.match_substring_regex(ids, r"[\x00-\x1f]|^$"), pc.greater(pc.utf8_length(ids), _MOST))
-    odd = pc.fill_null(wrong, fill_value=True)
-    return pc.replace_with_mask(ids, odd, pa.array(map(printable, ids.filter(odd).to_pylist()), pa.string()))
+    printed = []
+    for ids in column.cast(pa.string()).chunks:
+        wrong = pc.or_(pc.match_substring_regex(ids, r"[\x00-\x1f]|^$"), pc.greater(pc.utf8_length(ids), _MOST))
+        odd = pc.fill_null(wrong, fill_value=True)
+        texts = pa.array(map(printable, ids.filter(odd).to_pylist()), pa.string())
+        printed.append(pc.replace_with_mask(ids, odd, texts))
+    return pa.chunked_array(printed, pa.string())
 
 
 def _is_printable(column: pa.ChunkedArray) -> bool:

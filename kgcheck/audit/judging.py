@@ -6,20 +6,11 @@ from collections.abc import Sequence
 
 import duckdb
 
-from kgcheck.audit.plan import Piece, Unit, place_sql
+from kgcheck.audit.plan import Piece, place_sql
 from kgcheck.checks.signature import MAX_RECORDS, ROUNDED_SQL, Observation, Signature, first, merge_observations
 from kgcheck.checks.verdicts import judge
 from kgcheck.evidence.working_tables import insert_rows
-from kgcheck.model import (
-    CheckType,
-    Gap,
-    Outcome,
-    Reason,
-    Stance,
-    Tally,
-    Tier,
-    World,
-)
+from kgcheck.model import CheckType, Gap, Outcome, Reason, Stance, Tally, Tier, World
 
 # Sorted as lists of few items, which takes a third of the time of an aggregate that sorts. Any order will do that is
 # always the same.
@@ -72,18 +63,11 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     rows = []
     for number, (text,) in enumerate(signatures):
         signature = parsed(kind, text)
-        judged = judge(signature)
-        row = {
-            "number": number,
-            "signature": text,
-            "outcome": judged.outcome.value,
-            "reason": judged.reason.value,
-            "confidence": judged.confidence,
-            "note": judged.note,
+        known = {
             "sources": list(signature.sources),
             "gaps": [[gap.source, gap.cause.value] for gap in signature.gaps],
         }
-        rows.append(row)
+        rows.append({"number": number, "signature": text, **judge(signature)._asdict(), **known})
     insert_rows(db, "signature_verdict", rows)
     db.execute("""
         CREATE OR REPLACE TEMP TABLE judged AS SELECT task, number AS verdict, outcome, reason, confidence, note
@@ -115,21 +99,20 @@ def tallies(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]) -> list[list
     counts: list[Counter[_Ended]] = [Counter() for _ in pieces]
     for place, outcome, reason, sources, gaps, count in rows:
         counts[place][outcome, reason, tuple(sources), tuple(map(tuple, gaps))] += int(count)
-    return [_tallies(piece.unit, counted) for piece, counted in zip(pieces, counts, strict=True)]
-
-
-def _tallies(unit: Unit, counts: "Counter[_Ended]") -> list[Tally]:
     return [
-        Tally(
-            type=unit.type,
-            target=unit.target,
-            outcome=Outcome(outcome),
-            reason=Reason(reason),
-            sources=sources,
-            gaps=tuple(Gap(source, Reason(cause)) for source, cause in gaps),
-            count=count,
-        )
-        for (outcome, reason, sources, gaps), count in sorted(counts.items())
+        [
+            Tally(
+                type=piece.unit.type,
+                target=piece.unit.target,
+                outcome=Outcome(outcome),
+                reason=Reason(reason),
+                sources=sources,
+                gaps=tuple(Gap(source, Reason(cause)) for source, cause in gaps),
+                count=count,
+            )
+            for (outcome, reason, sources, gaps), count in sorted(counted.items())
+        ]
+        for piece, counted in zip(pieces, counts, strict=True)
     ]
 
 

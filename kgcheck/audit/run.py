@@ -1,19 +1,17 @@
 """Audit: run or resume the audit of a store, unit by unit into the ledger, with pinned releases."""
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import duckdb
 
 from kgcheck import __version__, clock
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.papers import Papers, PapersOnEdge
-from kgcheck.audit.plan import Unit, in_working_order, make_plan, sources_of
+from kgcheck.audit.plan import in_working_order, make_plan, sources_of
 from kgcheck.audit.worker import Worker
 from kgcheck.context import Context, live_sources, noting
 from kgcheck.duck import allow, working_database
@@ -32,10 +30,9 @@ from kgcheck.llm.budget import Limits, RunMeter, prices_of, spent_note, total_me
 from kgcheck.loading.manifest import built_from, graph_dates
 from kgcheck.model import CheckType, Outcome
 from kgcheck.options import AuditOptions, AuditScope
-from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.reference.overlay import attach_snapshot
-from kgcheck.reference.snapshot import Snapshot, SourceRelease, damage_named, releases_of
+from kgcheck.reference.snapshot import SourceRelease, damage_named, releases_of
 from kgcheck.settings import Settings
 
 if TYPE_CHECKING:
@@ -82,19 +79,21 @@ class Audit:
         releases = releases_of(self._snapshot, self._store.schema)
         # Before anything is read of the graph: what others change from here on is told.
         made = describe_inputs(self._store, self._snapshot, releases)
-        counts = self._store.counts()
-        units = make_plan(options, self._store.schema, counts)
+        counts, schema = self._store.counts(), self._store.schema
+        wanted = sources_of(make_plan(options, schema, counts), schema)
         place, store_id = store_place(self._store), self._store.store_id()
         self._ledger.name_store(place, store_id)
         before = self._ledger.audit_before(store_id)
-        used = _used(releases, units, self._store.schema)
-        asks_sources = self._store.schema.sources and set(options.types) != {CheckType.EVIDENCE}
-        warnings = _warnings(self._snapshot, used, live=options.live) if asks_sources else ()
+        used = [release for release in releases if release.source in wanted]
+        asks_sources = schema.sources and set(options.types) != {CheckType.EVIDENCE}
+        warnings = list(_warnings(self._snapshot, used, live=options.live) if asks_sources else ())
         built = built_from(self._store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             made |= {BUILT_FROM: ", ".join(circular)}
-        if since and (why := explain_change(since, made)):
-            warnings = (*warnings, f"the graph was read anew: {why}")
+        if since and not (since.made_with.get(GRAPH) and made[GRAPH]):
+            warnings.append(f"the graph was read anew: nothing shows that it is as it was in run {since.id}")
+        elif since and since.made_with[GRAPH] != made[GRAPH]:
+            warnings.append(f"the graph was read anew: it has changed since run {since.id}")
         elif since:
             made |= {SINCE: since.id}
         if isinstance(self._store, StatingStore):
@@ -104,10 +103,10 @@ class Audit:
             started=clock.now(),
             store=place,
             store_id=store_id,
-            profile=self._store.schema.address,
+            profile=schema.address,
             reference=str(self._snapshot.resolve()) if self._snapshot else None,
-            releases=_pinned(releases),
-            warnings=warnings,
+            releases=pinned(releases),
+            warnings=tuple(warnings),
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
             edges=counts.edges,
@@ -124,20 +123,19 @@ class Audit:
             raise UsageError(f"run {run.id} is finished", "start a new one without --resume")
         check_store(run, self._store)
         counts = self._store.counts()
-        releases = pinned_releases(self._snapshot, self._store.schema)
         # As text: a run of format 1 has but the first digits of a digest.
-        now_, then = (list(map(str, pinned)) for pinned in (releases, run.releases))
-        if (counts.nodes, counts.edges, now_) != (run.nodes, run.edges, then):
-            raise LedgerError(
-                f"the graph or the snapshot has changed since run {run.id} began", "start a new run without --resume"
-            )
+        releases = pinned(releases_of(self._snapshot, self._store.schema))
+        now_, then = (list(map(str, stated)) for stated in (releases, run.releases))
         state, before = self._store.state(), run.made_with.get(GRAPH)
-        if not (state and before):
-            raise LedgerError(
-                f"nothing shows that the graph is as it was when run {run.id} began", "start a new run without --resume"
-            )
-        if state != before:
-            raise LedgerError(f"the graph has changed since run {run.id} began", "start a new run without --resume")
+        changed = ""
+        if (counts.nodes, counts.edges, now_) != (run.nodes, run.edges, then):
+            changed = "the graph or the snapshot has changed since run {} began"
+        elif not (state and before):
+            changed = "nothing shows that the graph is as it was when run {} began"
+        elif state != before:
+            changed = "the graph has changed since run {} began"
+        if changed:
+            raise LedgerError(changed.format(run.id), "start a new run without --resume")
         self._ledger.reopen(run)
         return self._work(run, counts, new=False)
 
@@ -155,8 +153,12 @@ class Audit:
         ):
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
-            verified = self._verified(db, run)
-            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, self._dates(options))
+            verified = VerifiedFiles.of(self._ledger, self._settings.home) if self._settings.keep_verified else None
+            if verified:
+                # The working database may write there, and nowhere else.
+                allow(db, verified.of_run(run.id))
+            dates = graph_dates(self._store.meta(), self._store.schema, options.graph_date)
+            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, dates)
             copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before much more is asked.
             waits = (None, None) if live or self._papers else (executor, prefetcher)
@@ -182,7 +184,7 @@ class Audit:
             earlier = run_before(self._ledger.runs(), run)
             with self._progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
-            run = self._noted(self._circular(self._whole(run)))
+            run = self._noted(self._warned(run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
         is_blind = COULD_NOT_LOOK in run.team or self._ledger.unlooked(run)
         return run if is_blind else self._ledger.finish(run)
@@ -198,14 +200,6 @@ class Audit:
         of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
         return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
 
-    def _verified(self, db: duckdb.DuckDBPyConnection, run: Run) -> VerifiedFiles | None:
-        """Return the files of judged tasks; the working database may write there, and nowhere else."""
-        if not self._settings.keep_verified:
-            return None
-        files = VerifiedFiles.of(self._ledger, self._settings.home)
-        allow(db, files.of_run(run.id))
-        return files
-
     def _scanned(self, run: Run) -> GraphStore | GraphExtract:
         """The graph to be read: an embedded one is read as fast as an extract."""
         if isinstance(self._store, PlacedStore) or not self._settings.keep_extract:
@@ -213,19 +207,16 @@ class Audit:
         folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
         return GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
 
-    def _whole(self, run: Run) -> Run:
-        """The run, with a warning where others changed the graph while it was under way."""
+    def _warned(self, run: Run) -> Run:
+        """The run, with warnings where others changed the graph, and on what is so by construction."""
         before = run.made_with.get(GRAPH)
-        if not before or self._store.state() == before:
-            return run
-        warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
-        made = run.made_with | {GRAPH: "", CHANGED: "yes"}
-        return run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
-
-    def _circular(self, run: Run) -> Run:
-        """The run, with a warning that counts what no other files bear out than those the graph was built from."""
+        if before and self._store.state() != before:
+            warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
+            made = run.made_with | {GRAPH: "", CHANGED: "yes"}
+            run = run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
         if not (built := run.made_with.get(BUILT_FROM)):
             return run
+        # What no other files bear out than those the graph was built from.
         same, counts = f"the graph was built from the same files of {built}: ", Counter[bool]()
         for tally in self._ledger.tallies(run):
             if tally.outcome is Outcome.SUPPORTED:
@@ -243,18 +234,16 @@ class Audit:
             self._ledger.note(newer)
         return newer
 
-    def _dates(self, options: AuditOptions) -> dict[str, str]:
-        return graph_dates(self._store.meta(), self._store.schema, options.graph_date)
-
     def _let_team_decide(self, run: Run, options: AuditOptions) -> Run:
         # Few runs have a team, and it takes a while to be imported.
         from kgcheck.agents.outside import with_papers
         from kgcheck.audit.funnel import Funnel, TeamSources, is_note
 
-        schema, dates = self._store.schema, self._dates(options)
+        schema = self._store.schema
+        dates = graph_dates(self._store.meta(), schema, options.graph_date)
         with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
             reader = self._papers.reader if self._papers else None
-            asking, outside = with_papers(source, self._store.schema, self._live, reader)
+            asking, outside = with_papers(source, schema, self._live, reader)
             sources = TeamSources(asking, outside, self._live, self._make_brain)
             funnel = Funnel(self._store, sources, self._ledger, self._settings.home / "transcripts")
             ways = funnel.decide(run, options, self._progress)
@@ -284,42 +273,29 @@ def check_store(run: Run, store: GraphStore) -> None:
         )
 
 
-def pinned_releases(snapshot: Path | None, schema: Schema) -> tuple[PinnedRelease, ...]:
-    """The releases of a snapshot, as runs keep them."""
-    return _pinned(releases_of(snapshot, schema))
-
-
-def _pinned(releases: Iterable[SourceRelease]) -> tuple[PinnedRelease, ...]:
+def pinned(releases: Iterable[SourceRelease]) -> tuple[PinnedRelease, ...]:
+    """Releases of a snapshot, as runs keep them."""
     return tuple(
         PinnedRelease(source=r.source, release=r.release, file=r.file, sha256=r.sha256, released=r.released)
         for r in releases
     )
 
 
-def _used(releases: Iterable[SourceRelease], units: Iterable[Unit], schema: Schema) -> list[SourceRelease]:
-    wanted = sources_of(units, schema)
-    return [r for r in releases if r.source in wanted]
-
-
-def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> tuple[str, ...]:
-    if not snapshot and live:
-        return ("no reference snapshot: only what UniProt and STRING decide can be checked",)
+def _warnings(snapshot: Path | None, releases: Iterable[SourceRelease], *, live: bool) -> Iterator[str]:
+    """Warn of what no snapshot decides, and of old ones: only they may be wrong about a graph that is newer."""
     if not snapshot:
-        return ("no reference snapshot: only the structure of the graph can be checked",)
+        decided = "what UniProt and STRING decide" if live else "the structure of the graph"
+        yield f"no reference snapshot: only {decided} can be checked"
+        return
     newest: dict[str, str] = {}
     for r in releases:
         newest[r.source] = max(newest.get(r.source, ""), r.released)
-    return tuple(text for source, day in sorted(newest.items()) if (text := _age_warning(source, day)))
-
-
-def _age_warning(source: str, released: str) -> str:
-    """A graph that is newer than its reference is told to be wrong where only the reference is old."""
-    if not released[:4].isdigit():
-        return f"the release of {source} has no date: what it does not know may be newer than it"
-    years = clock.now().year - int(released[:4])
-    if years < OLD_YEARS:
-        return ""
-    return f"{source} is of {released}, {years} years old: what the graph has from later releases looks wrong to it"
+    for source, day in sorted(newest.items()):
+        years = clock.now().year - int(day[:4]) if day[:4].isdigit() else None
+        if years is None:
+            yield f"the release of {source} has no date: what it does not know may be newer than it"
+        elif years >= OLD_YEARS:
+            yield f"{source} is of {day}, {years} years old: what the graph has from later releases looks wrong to it"
 
 
 @contextmanager
@@ -344,7 +320,7 @@ def describe_inputs(store: GraphStore, snapshot: Path | None, releases: Iterable
 def find_earlier(ledger: Ledger, name: str, store: GraphStore) -> Run:
     """Find the finished audit of a store that an id names, or the newest that looked into a snapshot."""
     if (path := Path(name)).is_file():
-        digest = _digest_of(path, store.schema)
+        digest = _digest(path, releases_of(path, store.schema))
         looked = (r for r in ledger.runs() if _is_finished(r, store) and r.made_with.get(REFERENCE) == digest)
         if found := next(looked, None):
             return found
@@ -357,22 +333,9 @@ def find_earlier(ledger: Ledger, name: str, store: GraphStore) -> Run:
     return run
 
 
-def explain_change(earlier: Run, inputs: Mapping[str, str]) -> str:
-    """Explain why the graph must be read anew although an earlier run is named; empty where it need not."""
-    before, now = earlier.made_with.get(GRAPH), inputs.get(GRAPH)
-    if not before or not now:
-        return f"nothing shows that it is as it was in run {earlier.id}"
-    return f"it has changed since run {earlier.id}" if before != now else ""
-
-
-def _digest_of(snapshot: Path, schema: Schema) -> str:
-    with Snapshot(snapshot, schema) as opened:
-        return _digest(snapshot, opened.releases())
-
-
 def _digest(snapshot: Path, releases: Iterable[SourceRelease]) -> str:
     parts = [str(snapshot.stat().st_size), *sorted(release.model_dump_json() for release in releases)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _is_finished(run: Run, store: GraphStore) -> bool:
@@ -401,7 +364,11 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
         )
     papers, pins = (str(path.resolve()) if path else None for path in (context.literature, context.pins))
     if context.drafted_store:
-        types = tuple(kind for kind in scope.types if kind in _decided(context.schema))
+        # Of some kinds a schema knows a source, or needs none.
+        decided = {CheckType.STRUCTURE, CheckType.EVIDENCE}
+        decided |= {CheckType.EXISTENCE, CheckType.ATTRIBUTE} if context.schema.sources else set()
+        decided = set(CheckType) if any(pattern.checks for pattern in context.schema.relations) else decided
+        types = tuple(kind for kind in scope.types if kind in decided)
         if not types:
             raise UsageError(
                 f"nothing decides {', '.join(scope.types)} in a graph of which nothing but a draft is known",
@@ -410,15 +377,6 @@ def options_in(context: Context, scope: AuditScope) -> AuditOptions:
             )
         scope = scope.model_copy(update={"types": types, "graph_date": context.graph_date(scope.graph_date)})
     return AuditOptions(**dict(scope.scope), live=context.live, brain=context.brain, literature=papers, pins=pins)
-
-
-def _decided(schema: Schema) -> set[CheckType]:
-    """The kinds of checks for which a schema knows a source, or needs none."""
-    if any(pattern.checks for pattern in schema.relations):
-        return set(CheckType)
-    return {CheckType.STRUCTURE, CheckType.EVIDENCE} | (
-        {CheckType.EXISTENCE, CheckType.ATTRIBUTE} if schema.sources else set()
-    )
 
 
 def audit(

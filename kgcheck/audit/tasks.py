@@ -28,7 +28,7 @@ from kgcheck.reference.ids_sql import in_scope
 NO_VALUE = "NULL::VARCHAR AS value, NULL::VARCHAR[] AS items"
 """Columns of a task about no value."""
 
-_NO_EDGES = "SELECT NULL::VARCHAR AS head, NULL::VARCHAR AS tail WHERE false"
+_PAIR = pa.schema([("head", pa.string()), ("tail", pa.string())])
 
 _SUGGESTIONS = 20
 """Ids that are compared closely with one that does not exist."""
@@ -95,10 +95,9 @@ class TaskSelection:
                 self._db.execute(
                     f"INSERT INTO smallest SELECT hash FROM ({self._wanted(unit)}) ORDER BY hash LIMIT {size}"
                 ).fetchall()
-        rows = self._db.execute(
-            f"SELECT max(hash) FROM (SELECT hash FROM smallest ORDER BY hash LIMIT {size})"
-        ).fetchall()
-        self._threshold = rows[0][0] or 0
+        drawn = f"SELECT max(hash) FROM (SELECT hash FROM smallest ORDER BY hash LIMIT {size})"
+        ((largest,),) = self._db.execute(drawn).fetchall()
+        self._threshold = largest or 0
 
     def select(self, unit: Unit, looked: Looked | None = None) -> Selected:
         """Fill table ``chosen``: the tasks of a unit, numbered from 1 in an order that does not change."""
@@ -121,7 +120,10 @@ class TaskSelection:
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {select}").fetchall()
 
     def look(self, unit: Unit, plain: PlainEdges) -> Looked:
-        pairs = self._pairs(unit)
+        if unit.pattern and self.is_numbered:
+            pairs = self._copy.numbered(unit.pattern)
+        else:
+            pairs = pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
         return Looked(pairs, *self._plain.among(pairs, plain))
 
     @property
@@ -144,11 +146,6 @@ class TaskSelection:
             self._db.unregister("incoming")
         return Selected(len(numbers), f"{pairs.digest(rest.numbers):016x}", alike)
 
-    def _pairs(self, unit: Unit) -> Pairs:
-        if unit.pattern and self.is_numbered:
-            return self._copy.numbered(unit.pattern)
-        return pairs_of(self._db.sql(f"SELECT head, tail FROM ({self._sampled(unit)})").to_arrow_table())
-
     def count(self, unit: Unit) -> int:
         return int(self._db.execute(f"SELECT count(*) FROM ({self._sampled(unit)})").fetchall()[0][0])
 
@@ -161,9 +158,8 @@ class TaskSelection:
 
     def note_supported(self, edges: Iterable[tuple[str, str | None]]) -> None:
         """Fill the table of the edges of a unit that the references support, whatever papers say."""
-        heads, tails = zip(*edges, strict=True) if (edges := list(edges)) else ((), ())
-        table = pa.table({"head": heads, "tail": tails}, pa.schema([("head", pa.string()), ("tail", pa.string())]))
-        put_arrow(self._db, SUPPORTED_EDGE, table)
+        rows = [{"head": head, "tail": tail} for head, tail in edges]
+        put_arrow(self._db, SUPPORTED_EDGE, pa.Table.from_pylist(rows, _PAIR))
 
     def _sampled(self, unit: Unit) -> str:
         kept = f"WHERE hash <= {self._threshold}" if self._threshold is not None else ""
@@ -185,8 +181,10 @@ class TaskSelection:
         if unit.pattern and unit.type is CheckType.EVIDENCE:
             return f"SELECT head, tail, paper AS value, NULL::VARCHAR[] AS items FROM {self._copy.cited(unit.pattern)}"
         if unit.pattern:
-            triple = unit.type is CheckType.TRIPLE
-            pairs = self._copy.pairs(unit.pattern) if triple else f"({self._missing_edges(unit.pattern)})"
+            pairs = self._copy.pairs(unit.pattern)
+            if unit.type is CheckType.POTENTIAL:
+                missing = " UNION ".join(self._missing_of(unit.pattern, check) for check in unit.pattern.checks)
+                pairs = f"({missing or f'FROM {pairs} WHERE false'})"
             return f"SELECT head, tail, {NO_VALUE} FROM {pairs}"
         label = self._schema.label(unit.label or "")
         if unit.attribute:
@@ -207,11 +205,8 @@ class TaskSelection:
         WHERE ({in_scope(label, "id", label.attributes[attribute].reference)}) {stated}
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY {column}) = 1"""
 
-    def _missing_edges(self, pattern: Pattern) -> str:
-        """A select of the pairs of nodes that a deciding source links and the graph does not."""
-        return " UNION ".join(self._missing_of(pattern, check) for check in pattern.checks) or _NO_EDGES
-
     def _missing_of(self, pattern: Pattern, check: EdgeCheck) -> str:
+        """A select of the pairs of nodes that a deciding source links and the graph does not."""
         heads = self._copy.nodes(self._schema.label(pattern.head))
         tails = self._copy.nodes(self._schema.label(pattern.tail))
         least = check.threshold

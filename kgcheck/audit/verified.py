@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kgcheck.audit.numbers import as_numbers, repeated
 from kgcheck.audit.plain_pairs import Alike
-from kgcheck.audit.plan import Piece, Unit
+from kgcheck.audit.plan import Piece
 from kgcheck.checks.repair import AGAINST_SQL
 from kgcheck.checks.signature import Observation, Signature
 from kgcheck.checks.verdicts import judge
@@ -61,7 +59,7 @@ def judged_files(files: VerifiedFiles, tables: WorkingTables, run: str, pieces: 
         if len(pieces) > 1:
             found = whole.filter(pc.and_(pc.greater_equal(tasks, piece.first), pc.less_equal(tasks, piece.last)))
         found = found.drop_columns("task")
-        path, about = files.paths(run, piece.name)[0], _piece_columns(run, piece.name, piece.unit)
+        path, about = files.paths(run, piece.name)[0], _piece_columns(run, piece)
         yield files.write, path, found.slice, len(found), about
 
 
@@ -81,7 +79,13 @@ def alike_file(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
     if links is not None:
         numbers = as_numbers(links.column("number"))
         pairs = pairs._replace(numbers=numbers)
-        sure = _confidences(alike.alone, links.column("score"), repeated(numbers)) if alike.alone else None
+        if alike.alone:
+            # Of several links, nobody works it out.
+            scores, several = links.column("score"), pa.array(repeated(numbers))
+            of_scores = pc.unique(scores)
+            each = pa.array([_confidence(alike.alone, score) for score in of_scores.to_pylist()], pa.float64())
+            by_link = each.take(pc.index_in(scores, of_scores))
+            sure = pc.if_else(several, pa.scalar(None, pa.float64()), by_link)
     elif alike.alone:
         same["confidence"] = _confidence(alike.alone, None)
 
@@ -101,16 +105,7 @@ def alike_file(files: VerifiedFiles, db: duckdb.DuckDBPyConnection, run: str, pi
         return pa.table(rows)
 
     path = files.paths(run, piece.name)[1]
-    return files.write, path, some, len(pairs.numbers), same | _piece_columns(run, piece.name, piece.unit)
-
-
-def _confidences(
-    check: EdgeCheck, scores: pa.ChunkedArray, is_one_of_several: npt.NDArray[np.bool_]
-) -> pa.ChunkedArray:
-    of_scores = pc.unique(scores)
-    sure = pa.array([_confidence(check, score) for score in of_scores.to_pylist()], pa.float64())
-    by_link = sure.take(pc.index_in(scores, of_scores))
-    return pc.if_else(pa.array(is_one_of_several), pa.scalar(None, pa.float64()), by_link)
+    return files.write, path, some, len(pairs.numbers), same | _piece_columns(run, piece)
 
 
 def _confidence(check: EdgeCheck, score: float | None) -> float:
@@ -118,5 +113,5 @@ def _confidence(check: EdgeCheck, score: float | None) -> float:
     return judge(Signature(CheckType.TRIPLE, (link,), ())).confidence
 
 
-def _piece_columns(run: str, piece: str, unit: Unit) -> dict[str, str | float | None]:
-    return {"run": run, "piece": piece, "type": unit.type.value, **dict(unit.target)}
+def _piece_columns(run: str, piece: Piece) -> dict[str, Any]:
+    return {"run": run, "piece": piece.name, "type": piece.unit.type.value, **dict(piece.unit.target)}

@@ -42,15 +42,12 @@ def tasks_of_node(graph: "GraphStore", node: Ref, limit: int) -> Iterator[CheckT
     for name in schema.label(node.label).attributes:
         yield CheckTask(type=CheckType.ATTRIBUTE, subject=node, attribute=name)
     for pattern in schema.relations:
-        if pattern.head == node.label:
-            for id_ in graph.neighbours(node, pattern, "out", limit):
-                tail = Ref(label=pattern.tail, id=id_)
-                yield CheckTask(type=CheckType.TRIPLE, subject=node, relation=pattern.type, object=tail)
-        if pattern.tail == node.label:
-            for id_ in graph.neighbours(node, pattern, "in", limit):
-                head = Ref(label=pattern.head, id=id_)
-                if head != node:
-                    yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=node)
+        for name in graph.neighbours(node, pattern, "out", limit) if pattern.head == node.label else ():
+            yield _task(Triple(head=node, relation=pattern.type, tail=Ref(label=pattern.tail, id=name)))
+        for name in graph.neighbours(node, pattern, "in", limit) if pattern.tail == node.label else ():
+            head = Ref(label=pattern.head, id=name)
+            if head != node:
+                yield _task(Triple(head=head, relation=pattern.type, tail=node))
 
 
 def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTask]:
@@ -59,8 +56,9 @@ def tasks_between(graph: "GraphStore", nodes: Sequence[Ref]) -> Iterator[CheckTa
         heads = [node for node in nodes if node.label == pattern.head]
         tails = [node for node in nodes if node.label == pattern.tail]
         for head, tail in product(heads, tails):
-            if head != tail and graph.edges(Triple(head=head, relation=pattern.type, tail=tail)):
-                yield CheckTask(type=CheckType.TRIPLE, subject=head, relation=pattern.type, object=tail)
+            edge = Triple(head=head, relation=pattern.type, tail=tail)
+            if head != tail and graph.edges(edge):
+                yield _task(edge)
 
 
 def _fact(reader: "VerifiedReader", resolver: NameResolver, subject: Subject) -> Fact:

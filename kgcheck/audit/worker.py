@@ -10,21 +10,20 @@ import duckdb
 
 from kgcheck import clock
 from kgcheck.audit import judging, structure
-from kgcheck.audit.citations import EdgeCitations
 from kgcheck.audit.executors import Prefetcher, SerialExecutor
 from kgcheck.audit.finding_rows import UnlookedPool, finding_rows
 from kgcheck.audit.graph_copy import GraphCopy
 from kgcheck.audit.lost_findings import FormerFindings, Judged
 from kgcheck.audit.naming import NodeNames
-from kgcheck.audit.papers import Papers
+from kgcheck.audit.papers import EdgeCitations, Papers
 from kgcheck.audit.plain_pairs import Alike
 from kgcheck.audit.plan import Piece, Unit, sources_of
-from kgcheck.audit.structure import AuditedGraph, Fault, StructureRules
+from kgcheck.audit.structure import AuditedGraph, StructureRules
 from kgcheck.audit.tasks import NO_VALUE, Looked, Selected, TaskSelection
 from kgcheck.audit.verified import alike_file, judged_files
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.evidence.nodes import EvidenceJoin
-from kgcheck.evidence.plain_support import PlainEdges, plainly_supported
+from kgcheck.evidence.plain_support import plainly_supported
 from kgcheck.graph.store import GraphStore
 from kgcheck.ledger.comparisons import ComparisonTable
 from kgcheck.ledger.ledger import Ledger, Run
@@ -101,13 +100,17 @@ class Worker:
         self._units = units
         self._tasks.check_ids(self._store, units)
         self._tasks.draw(units)
-        if self._live:
-            self._refuse_too_many(units)
+        wanted = sum(self._tasks.count(unit) for unit in units if unit.type.asks_sources) if self._live else 0
+        if wanted > LIVE_TASKS:
+            raise UsageError(
+                f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",
+                "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
+            )
 
     def work(self, unit: Unit, done: Mapping[str, str]) -> None:
         """Do a unit, as far as it is not done; a small one is finished with others, see `finish`."""
         if unit.piece(0, last=True) in done:
-            if self._papers and self._papers.reads(unit):
+            if self._papers:
                 self._papers.skip(unit, self._tasks.count(unit))
             return
         if unit.type is CheckType.STRUCTURE:
@@ -134,7 +137,12 @@ class Worker:
     def _pool(self, pieces: Sequence[Piece]) -> UnlookedPool | None:
         """Tasks for the team that nobody could look at: those that it decided in the run before, and some others."""
         most = self._options.team_budget
-        places = [place for place, piece in enumerate(pieces) if self._may_team_decide(piece.unit)] if most else []
+        services = {UNIPROT, *NETWORKS}
+        places = [
+            place
+            for place, piece in enumerate(pieces if most else ())
+            if sources_of([piece.unit], self._schema) & services or self._reads_papers(piece.unit)
+        ]
         if not places:
             return None
         targets = {(pieces[place].unit.type, pieces[place].unit.target) for place in places}
@@ -142,9 +150,8 @@ class Worker:
         first = [(task.subject.id, task.object.id if task.object else "") for task in tasks]
         return UnlookedPool(places, most, first, self._run.id)
 
-    def _may_team_decide(self, unit: Unit) -> bool:
-        of_services = sources_of([unit], self._schema) & {UNIPROT, *NETWORKS}
-        return bool(of_services) or (self._papers is not None and self._papers.reads(unit))
+    def _reads_papers(self, unit: Unit) -> bool:
+        return self._papers is not None and self._papers.reads(unit)
 
     @cached_property
     def _decided_by_team(self) -> list[CheckTask]:
@@ -195,7 +202,7 @@ class Worker:
             (first, _), (last, _) = self._looked_up[0], self._looked_up[-1]
             together = last.last - first.first + tasks
             # What papers say is dear: it is written down before more is read.
-            reads_papers = unit.type is CheckType.EVIDENCE or (self._papers is not None and self._papers.reads(unit))
+            reads_papers = unit.type is CheckType.EVIDENCE or self._reads_papers(unit)
             most = min(self._options.piece_tasks, READ_TOGETHER if reads_papers else TASKS_TOGETHER)
             if is_alone or first.unit.type is not unit.type or together > most:
                 self.finish()
@@ -267,35 +274,21 @@ class Worker:
         rest = self._units[self._units.index(unit) + 1 :]
         edges = 0
         for each in takewhile(self._may_be_plain, (u for u in rest if u.piece(0, last=True) not in done)):
-            before, edges = edges, edges + self._edges(each)
+            before, edges = edges, edges + self._run.edges.get(str(each.pattern), 0)
             if before and edges > EDGES_AHEAD:
                 return
             yield each
 
-    def _edges(self, unit: Unit) -> int:
-        return self._run.edges.get(str(unit.pattern), 0)
-
     def _look(self, unit: Unit) -> Looked | None:
-        plain = self._plain(unit)
-        return self._tasks.look(unit, plain) if plain else None
-
-    def _plain(self, unit: Unit) -> PlainEdges | None:
-        """Edges of which one tells all; None where each is to be looked at."""
+        """Look for edges of which one tells all; None where each is to be looked at."""
         if not unit.pattern or not self._may_be_plain(unit):
             return None
-        return plainly_supported(self._plain_db, unit.pattern, *self._ends(unit.pattern))
+        plain = plainly_supported(self._plain_db, unit.pattern, *self._ends(unit.pattern))
+        return self._tasks.look(unit, plain) if plain else None
 
     def _may_be_plain(self, unit: Unit) -> bool:
         is_judged_alone = self._options.keep_all or self._live or self._papers
         return unit.type is CheckType.TRIPLE and not is_judged_alone
-
-    def _refuse_too_many(self, units: Sequence[Unit]) -> None:
-        wanted = sum(self._tasks.count(unit) for unit in units if unit.type.asks_sources)
-        if wanted > LIVE_TASKS:
-            raise UsageError(
-                f"{wanted:,} checks are too many to ask services for: {LIVE_TASKS:,} at most",
-                "narrow them with --sample, --id, --label or --relation, or audit against a snapshot",
-            )
 
     def _look_up(self, unit: Unit, first: int, last: int, before: int = 0) -> None:
         """Add chosen tasks to the working tables, numbered after those that are there, and what is known of them."""
@@ -347,7 +340,10 @@ class Worker:
         self.finish()
         if self._executor:
             self._executor.wait()
-        for number, (hits, last) in enumerate(_chunks(self._hits(unit), self._options.piece_tasks)):
+        part = unit.pattern or (self._schema.label(unit.label) if unit.label else None)
+        wanted = (hit for hit in self._structure.faults(part) if self._tasks.concerns(hit.ids))
+        folded = structure.folded(wanted, self._structure.folds)
+        for number, (hits, last) in enumerate(_chunks(folded, self._options.piece_tasks)):
             piece = unit.piece(number, last=last)
             digest = structure.digest(hits)
             if not self._is_done(piece, digest, done):
@@ -361,11 +357,6 @@ class Worker:
                 "start a new run without --resume",
             )
         return piece in done
-
-    def _hits(self, unit: Unit) -> Iterator[Fault]:
-        hits = self._structure.faults(unit.pattern or (self._schema.label(unit.label) if unit.label else None))
-        wanted = (hit for hit in hits if self._tasks.concerns(hit.ids))
-        return structure.folded(wanted, self._structure.folds)
 
 
 def _chunks(items: Iterator[T], size: int) -> Iterator[tuple[list[T], bool]]:

@@ -8,8 +8,7 @@ same, so that it matters to none which count.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kgcheck.evidence.coverage import Topics, add_gaps, named_later
-from kgcheck.evidence.malformed_ids import find_intended_ids, malformed, unlisted
+from kgcheck.evidence.coverage import Topics, add_gaps, find_intended_ids, malformed, named_later, unlisted
 from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.model import Reason, Stance
 from kgcheck.profile.catalogue import PARENT, EdgeCheck

@@ -10,9 +10,17 @@ from pathlib import Path
 import duckdb
 
 from kgcheck.checks.lists import JOINED_SQL, SPLIT_SQL
-from kgcheck.evidence.coverage import Topics, add_gaps, named_later
+from kgcheck.evidence.coverage import (
+    FOREIGN_LETTER_RE2,
+    IMPOSSIBLE_RE2,
+    Topics,
+    add_gaps,
+    find_intended_ids,
+    malformed,
+    named_later,
+    unlisted,
+)
 from kgcheck.evidence.edges import PROFILE_RELEASE, SCHEMA_SOURCE, Cited, look_up_edges, resolve_ends
-from kgcheck.evidence.malformed_ids import FOREIGN_LETTER_RE2, IMPOSSIBLE_RE2, find_intended_ids, malformed, unlisted
 from kgcheck.evidence.working_tables import WorkingTables
 from kgcheck.model import Reason
 from kgcheck.profile.catalogue import STATE_REASONS, AttributeCheck, EdgeCheck, LinkedValue

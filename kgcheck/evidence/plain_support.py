@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import duckdb
 
-from kgcheck.evidence.coverage import Topics
+from kgcheck.evidence.coverage import Topics, malformed, unlisted
 from kgcheck.evidence.edges import stance
-from kgcheck.evidence.malformed_ids import malformed, unlisted
 from kgcheck.model import Stance
 from kgcheck.profile.catalogue import EdgeCheck
 from kgcheck.profile.schema import Label, Pattern

@@ -1,7 +1,7 @@
 """Build a reference snapshot from provider files, by the recipes of a profile."""
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -99,21 +99,24 @@ def build_snapshot(
         with replacing(out) as partial:
             with connected(str(partial), config=limits(settings)) as db:
                 confine(db, [read for _, file, path in chosen for read in _read_with(file, path)])
-                builder = _Builder(db, schema, settings, releases or {}, words_of(schema, recipes))
+                builder = _Builder(db, schema, settings, releases or {}, words_of(schema, recipes), folder)
                 with (progress or NoProgress()).step("reading reference files", len(chosen)) as step:
                     known = {path for recipe, file, path in chosen if recipe.source in own and file.format != ONTOLOGY}
                     for recipe, file, path in chosen:
                         is_optional = file.format == ONTOLOGY or (recipe.source not in own and path in known)
-                        if error := builder.add(recipe, file, path, folder):
+                        if error := builder.add(recipe, file, path):
                             if not is_optional:
                                 raise error
                             left_out.append(f"{recipe.source}: {error.message}: left out")
                         step.advance()
-                if builder.is_empty:
+                if builder.writer.next_release == 1:
                     raise InputFormat(left_out[0], "get the file again, or another one")
-                builder.finish(recipes)
-            left_out += _unverified(recipe for recipe, _, _ in chosen)
-            _read_back(partial)
+                builder.writer.finish({recipe.source: recipe.dropped for recipe in recipes})
+            for source, made_after in {r.source: r.unverified for r, _, _ in chosen if r.unverified}.items():
+                note = f"its recipe is unverified, made after {made_after}: compare some rows with the file"
+                left_out.append(f"{source}: {note}")
+            with Snapshot(partial) as snapshot:
+                snapshot.check()
     except duckdb.OutOfMemoryException as error:
         raise KgcheckError(f"the work does not fit in memory: {error}", "raise KGCHECK_DUCKDB_MEMORY_LIMIT") from error
     # A full disk shows as an IOException, and once a database has met one, as any other.
@@ -122,14 +125,6 @@ def build_snapshot(
             f"cannot write the snapshot {out}: {first_words(error)}", write_hint(error, "another --out")
         ) from error
     return list(dict.fromkeys(path for _, _, path in chosen))
-
-
-def _unverified(recipes: Iterable[ReferenceRecipe]) -> list[str]:
-    """Notes on recipes that have met no file of their provider."""
-    return [
-        f"{source}: its recipe is unverified, made after {made_after}: compare some rows with the file"
-        for source, made_after in {recipe.source: recipe.unverified for recipe in recipes if recipe.unverified}.items()
-    ]
 
 
 def file_date(path: Path) -> datetime:
@@ -184,11 +179,6 @@ def refuse_out(out: Path) -> None:
         raise SnapshotError(f"cannot write the snapshot {out}: its path holds a question mark", "name another --out")
 
 
-def _read_back(path: Path) -> None:
-    with Snapshot(path) as snapshot:
-        snapshot.check()
-
-
 class _Builder:
     def __init__(
         self,
@@ -197,86 +187,76 @@ class _Builder:
         settings: Settings,
         releases: Mapping[str, str],
         words: SnapshotWords,
+        folder: Path,
     ) -> None:
         self._db = db
         self._settings = settings
         self._words = words
         self._releases = releases
-        self._writer = SnapshotWriter(db, schema)
+        self._folder = folder
+        self.writer = SnapshotWriter(db, schema)
 
-    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> KgcheckError | None:
+    def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path) -> KgcheckError | None:
         """Add a file; return why nothing of it was added, if it does not fit."""
-        before = self._writer.next_release
+        before = self.writer.next_release
         try:
-            self._add(recipe, file, path, folder)
+            check_file(path, whole_lines=file.whole_lines and file.format != "facts")
+            if file.format == "facts":
+                dated = {"retrieved_at": file_date(path)}
+                add_facts(self._db, path.parent, self._words, lambda row: self.writer.add_release(dated | row))
+            else:
+                self._add(recipe, file, path)
         except (InputError, MissingExtra) as error:
-            self._writer.take_back(before)
+            self.writer.take_back(before)
             return error
         return None
 
-    @property
-    def is_empty(self) -> bool:
-        """Tell whether there is nothing yet."""
-        return self._writer.next_release == 1
-
-    def _add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
-        check_file(path, whole_lines=file.whole_lines and file.format != "facts")
-        if file.format == "facts":
-            at = file_date(path)
-            add_facts(
-                self._db, path.parent, self._words, lambda row: self._writer.add_release({"retrieved_at": at, **row})
-            )
-            return
-        if file.format == ONTOLOGY:
-            stated = self._stated(recipe, file, file.released)
-            release_id = self._add_release(recipe, file, path, folder, stated, file.released)
-            for rows in read_ontology(path, file.prefix.removesuffix(":"), self._settings):
-                self._add_parsed(recipe, file, release_id, rows)
-            self._refuse_bad_rows(release_id, path)
-            return
-        if file.format in STREAMS:
-            self._add_stream(recipe, file, path, folder)
-            return
-        parsed, release, released = read_obo(path, file) if file.format == "obo" else (None, "", "")
-        if not release:
+    def _add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path) -> None:
+        release, released, parsed = "", "", None
+        if file.format == "obo":
+            parsed, release, released = read_obo(path, file)
+        if not release and file.format not in STREAMS:
             release, released = _stated_release(file, path)
         released = released or file.released
-        release_id = self._add_release(recipe, file, path, folder, release, released)
-        if parsed is None:
-            self._refuse_without(recipe, path)
-            self._add_selected(recipe.source, release_id, file, path)
+        number = self._add_release(recipe, file, path, release, released)
+        if parsed is not None:
+            self._add_parsed(recipe, file, number, parsed)
+        elif file.format == ONTOLOGY:
+            for rows in read_ontology(path, file.prefix.removesuffix(":"), self._settings):
+                self._add_parsed(recipe, file, number, rows)
+        elif file.format in STREAMS:
+            # Entries by the thousand, so that a file need not fit into memory; the last one tells its date.
+            for rows, newest in STREAMS[file.format](path, file, terms_of(self._db)):
+                released = newest or released
+                self._add_parsed(recipe, file, number, rows)
+            self.writer.date_release(number, self._named(recipe, file, path, released), released)
         else:
-            self._add_parsed(recipe, file, release_id, parsed)
-        self._refuse_bad_rows(release_id, path)
+            self._add_selected(recipe, number, file, path)
+        self._refuse_bad_rows(number, path)
 
     def _add_release(
-        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path, release: str, released: str
+        self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, release: str, released: str
     ) -> int:
-        release_id = self._writer.add_release(
+        number = self.writer.add_release(
             {
                 "source": recipe.source,
                 "name": recipe.name,
-                "release": release or self._stated(recipe, file, released) or undated_release(path),
+                "release": release or self._named(recipe, file, path, released),
                 "released": released,
                 "licence": recipe.licence,
                 "url_template": recipe.url_template,
-                "file": str(path.relative_to(folder)),
+                "file": str(path.relative_to(self._folder)),
                 "sha256": sha256_of(path),
                 "retrieved_at": file_date(path),
             }
         )
-        self._writer.add_topics(release_id, recipe.source, file.topics)
-        return release_id
+        self.writer.add_topics(number, recipe.source, file.topics)
+        return number
 
-    def _add_stream(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, folder: Path) -> None:
-        """Entries by the thousand, so that a file need not fit into memory; its date is known when it has been read."""
-        release_id = self._add_release(recipe, file, path, folder, "", file.released)
-        released = file.released
-        for parsed, newest in STREAMS[file.format](path, file, terms_of(self._db)):
-            released = newest or released
-            self._add_parsed(recipe, file, release_id, parsed)
-        self._writer.date_release(release_id, self._stated(recipe, file, released) or undated_release(path), released)
-        self._refuse_bad_rows(release_id, path)
+    def _named(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, released: str) -> str:
+        """The release of a file that does not name it: what the user says, else what the recipe does."""
+        stated = self._releases.get(recipe.source) or file.release.replace("{released}", released)
+        return stated or undated_release(path)
 
     def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Rows) -> None:
         """Add the rows of the topics that the file is of, in the words of its recipe."""
@@ -284,39 +264,26 @@ class _Builder:
         parsed["link"] = [row for row in parsed["link"] if row["relation"] in file.topics]
         parsed["covered"] = [row for row in parsed["covered"] if row["topic"] in file.topics]
         for table, rows in parsed.items():
-            self._writer.add_rows(table, recipe.source, release_id, rows)
+            self.writer.add_rows(table, recipe.source, release_id, rows)
 
-    def finish(self, recipes: list[ReferenceRecipe]) -> None:
-        self._writer.finish({recipe.source: recipe.dropped for recipe in recipes})
-
-    def _stated(self, recipe: ReferenceRecipe, file: ReferenceFile, released: str) -> str:
-        """The release of a file that does not name it: what the user says, else what the recipe does, or nothing."""
-        return self._releases.get(recipe.source) or file.release.replace("{released}", released)
-
-    def _refuse_without(self, recipe: ReferenceRecipe, path: Path) -> None:
-        """The selects of some recipes read the rows of other sources."""
+    def _add_selected(self, recipe: ReferenceRecipe, release_id: int, file: ReferenceFile, path: Path) -> None:
+        """Add what the selects of a recipe give, some of which read the rows of other sources."""
         for other in recipe.after:
             if not self._db.execute("FROM release WHERE source = ? LIMIT 1", [other]).fetchall():
                 raise InputMissing(
                     f"{path} can only be used together with a file of {other}",
                     f"add one to the folder, or take {path.name} out",
                 )
-
-    def _add_selected(self, source: str, release_id: int, file: ReferenceFile, path: Path) -> None:
         form = Form(file.header, file.columns, file.delimiter, file.quoted, file.comment, file.format == "lines")
         open_tsv(self._db, "file", path, form)
+        of_release = {"id": release_id, "source": recipe.source}
         for rows in file.rows:
+            select = f"SELECT $id AS release_id, $source AS source, * FROM ({rows.select})"
             try:
-                self._db.execute(
-                    f"""
-                    INSERT INTO {rows.table} BY NAME
-                    SELECT $id AS release_id, $source AS source, * FROM ({rows.select})
-                    """,
-                    {"id": release_id, "source": source},
-                ).fetchall()
+                self._db.execute(f"INSERT INTO {rows.table} BY NAME {select}", of_release).fetchall()
             except duckdb.BinderException as error:
                 raise InputFormat(
-                    f"{path} has other columns than the recipe of {source!r} expects: {first_words(error)}",
+                    f"{path} has other columns than the recipe of {recipe.source!r} expects: {first_words(error)}",
                     f"the recipe fills {rows.table} ({', '.join(COLUMNS[rows.table])})",
                 ) from error
             except (duckdb.ConversionException, duckdb.InvalidInputException) as error:
@@ -329,12 +296,11 @@ class _Builder:
         """A file that gives nothing, or rows that name nothing, is not what its name promises."""
         given = 0
         for table, wrong in _BAD_ROWS.items():
-            rows = self._db.execute(
-                f"SELECT count(*), count(*) FILTER ({wrong}) FROM {table} WHERE release_id = ?", [release_id]
-            ).fetchall()
-            given += int(rows[0][0])
-            if rows[0][1]:
-                raise InputFormat(f"{path} gives {rows[0][1]} rows of {table} that name nothing", "it may be broken")
+            counts = f"SELECT count(*), count(*) FILTER ({wrong}) FROM {table} WHERE release_id = ?"
+            ((rows, bad),) = self._db.execute(counts, [release_id]).fetchall()
+            given += rows
+            if bad:
+                raise InputFormat(f"{path} gives {bad} rows of {table} that name nothing", "it may be broken")
         if not given:
             raise InputFormat(
                 f"{path} gives no row", "it may be empty or truncated, or of another kind or species than its name says"

@@ -1,7 +1,7 @@
 """Read kgcheck's own fact tables (a TSV each, docs/snapshot.md) into a snapshot."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import duckdb
@@ -21,6 +21,8 @@ COLUMNS = {
 }
 """The tables of a facts folder and the columns that each needs; others are ignored."""
 
+_NEEDED = ("source", "release", "id", "attribute", "value", "relation", "head", "tail")
+
 STATUSES = ("current", "former", "synonym")
 COVERAGES = ("complete", "listed")
 
@@ -30,15 +32,37 @@ AddRelease = Callable[[dict[str, object]], int]
 
 def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: SnapshotWords, add_release: AddRelease) -> None:
     """Add the rows of a facts folder to a snapshot that is being built."""
-    for name in COLUMNS:
-        _open(db, folder, name)
-    for name, (wrong, row_text) in _faults(words).items():
-        rows = db.execute(f"SELECT {row_text} FROM {_view(name)} WHERE {wrong} LIMIT 1").fetchall()
-        if rows:
+    digest = hashlib.sha256()
+    for name, columns in COLUMNS.items():
+        path = folder / f"{name}.tsv"
+        if not path.is_file():
+            raise InputMissing(
+                f"{folder} lacks {path.name}", f"a facts folder holds {', '.join(COLUMNS)}, each as .tsv"
+            )
+        check_file(path, whole_lines=False)
+        open_tsv(db, f"facts {name}", path)
+        try:
+            db.execute(f"SELECT {', '.join(map(identifier, columns))} FROM {_view(name)} LIMIT 0").fetchall()
+        except duckdb.BinderException as error:
+            raise InputFormat(
+                f"{path} has another header: {first_words(error)}", f"it needs the columns {', '.join(columns)}"
+            ) from error
+        # Over all tables, so that a change of any is seen.
+        digest.update(path.read_bytes())
+    for name, faults in _faults(words).items():
+        lacking = [f"coalesce({column}, '') = ''" for column in COLUMNS[name] if column in _NEEDED]
+        shown = " || ' ' || ".join(f"coalesce({c}, '(no {c})')" for c in COLUMNS[name][:6])
+        wrong = " OR ".join((*lacking, *faults))
+        if rows := db.execute(f"SELECT {shown} FROM {_view(name)} WHERE {wrong} LIMIT 1").fetchall():
             raise InputFormat(f"{folder / name}.tsv holds a row that is no fact: {rows[0][0]}", "see docs/snapshot.md")
-    _refuse_repeated_releases(db, folder)
-    _add_releases(db, folder, add_release)
-    _refuse_unknown_releases(db, folder)
+    _add_releases(db, folder, digest.hexdigest(), add_release)
+    for name in list(COLUMNS)[1:]:
+        stray = f"SELECT source, release FROM {_view(name)} ANTI JOIN known USING (source, release) LIMIT 1"
+        for source, release in db.execute(stray).fetchall():
+            raise InputFormat(
+                f"{folder / name}.tsv names {source} {release}, which releases.tsv does not list",
+                "add it to releases.tsv",
+            )
     _insert(db)
 
 
@@ -46,70 +70,35 @@ def _view(name: str) -> str:
     return identifier(f"facts {name}")
 
 
-def _open(db: duckdb.DuckDBPyConnection, folder: Path, name: str) -> None:
-    path = folder / f"{name}.tsv"
-    if not path.is_file():
-        raise InputMissing(f"{folder} lacks {name}.tsv", f"a facts folder holds {', '.join(COLUMNS)}, each as .tsv")
-    check_file(path, whole_lines=False)
-    open_tsv(db, f"facts {name}", path)
-    try:
-        db.execute(f"SELECT {', '.join(identifier(c) for c in COLUMNS[name])} FROM {_view(name)} LIMIT 0").fetchall()
-    except duckdb.BinderException as error:
-        raise InputFormat(
-            f"{path} has another header: {first_words(error)}", f"it needs the columns {', '.join(COLUMNS[name])}"
-        ) from error
+def _faults(words: SnapshotWords) -> dict[str, tuple[str, ...]]:
+    """By table, conditions that no row may meet."""
 
+    def none_of(column: str, known: Iterable[str]) -> str:
+        return f"coalesce({column}, '') NOT IN ({', '.join(map(literal, known))})"
 
-def _faults(words: SnapshotWords) -> dict[str, tuple[str, str]]:
-    """By table: a condition that no row may meet, and an expression that tells the row."""
-    lacks = "coalesce({0}, '') = ''"
-    none_of = "coalesce({0}, '') NOT IN ({1})"
-
-    def fault(name: str, *conditions: str) -> tuple[str, str]:
-        needed = [lacks.format(c) for c in COLUMNS[name] if c in _NEEDED]
-        row_text = " || ' ' || ".join(f"coalesce({c}, '(no {c})')" for c in COLUMNS[name][:6])
-        return " OR ".join([*needed, *conditions]), row_text
-
-    def listed(names: object) -> str:
-        return ", ".join(literal(str(n)) for n in names)  # type: ignore[attr-defined]
-
-    relation = none_of.format("relation", listed(words.links))
+    namespaces = (
+        f"source = {literal(source)} AND {none_of('namespace', ('', *known))}"
+        for source, known in words.namespaces.items()
+    )
     return {
-        "releases": fault("releases", none_of.format("coverage", listed(COVERAGES))),
-        "entity": fault(
-            "entity",
-            none_of.format("state", listed(State)),
-            *(
-                f"source = {literal(source)} AND coalesce(namespace, '') NOT IN ('', {listed(known)})"
-                for source, known in words.namespaces.items()
-            ),
-        ),
-        "value": fault("value", none_of.format("status", listed(STATUSES))),
-        "link": fault(
-            "link",
-            relation,
+        "releases": (none_of("coverage", COVERAGES),),
+        "entity": (none_of("state", State), *namespaces),
+        "value": (none_of("status", STATUSES),),
+        "link": (
+            none_of("relation", words.links),
             "coalesce(negated, 'false') NOT IN ('true', 'false')",
             "score IS NOT NULL AND NOT coalesce(isfinite(try_cast(score AS DOUBLE)), false)",
         ),
         # A channel of a source follows after a space, see kgcheck.evidence.edges.
-        "covered": fault("covered", none_of.format("split_part(relation, ' ', 1)", listed(words.links))),
+        "covered": (none_of("split_part(relation, ' ', 1)", words.links),),
     }
 
 
-_NEEDED = ("source", "release", "id", "attribute", "value", "relation", "head", "tail")
-
-
-def _refuse_repeated_releases(db: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    rows = db.execute(
-        f"SELECT source, release, count(*) AS n FROM {_view('releases')} GROUP BY ALL HAVING n > 1 ORDER BY ALL"
-    ).fetchall()
-    if rows:
-        raise InputFormat(
-            f"{folder}/releases.tsv lists {rows[0][0]} {rows[0][1]} {rows[0][2]} times", "list each release once"
-        )
-
-
-def _add_releases(db: duckdb.DuckDBPyConnection, folder: Path, add_release: AddRelease) -> None:
+def _add_releases(db: duckdb.DuckDBPyConnection, folder: Path, digest: str, add_release: AddRelease) -> None:
+    """Table ``known``: the releases that are listed, with the number that each was given."""
+    again = f"SELECT source, release, count(*) AS n FROM {_view('releases')} GROUP BY ALL HAVING n > 1 ORDER BY ALL"
+    for source, release, times in db.execute(again).fetchall():
+        raise InputFormat(f"{folder}/releases.tsv lists {source} {release} {times} times", "list each release once")
     stated = db.execute(f"SELECT {', '.join(COLUMNS['releases'])} FROM {_view('releases')}").fetchall()
     if not stated:
         raise InputFormat(
@@ -118,43 +107,11 @@ def _add_releases(db: duckdb.DuckDBPyConnection, folder: Path, add_release: AddR
     db.execute(
         "CREATE OR REPLACE TEMP TABLE known (source VARCHAR, release VARCHAR, id INTEGER, complete BOOLEAN)"
     ).fetchall()
-    digest = _digest(folder)
     for source, release, released, name, licence, url, coverage in stated:
-        number = add_release(
-            {
-                "source": source,
-                "name": name or source,
-                "release": release,
-                "released": released or "",
-                "licence": licence or "",
-                "url_template": url or "",
-                "file": f"{folder.name}/*.tsv",
-                "sha256": digest,
-            }
-        )
-        db.execute(
-            "INSERT INTO known VALUES (?, ?, ?, ?)", [source, release, number, coverage == "complete"]
-        ).fetchall()
-
-
-def _digest(folder: Path) -> str:
-    """One SHA-256 over all tables, so that a change of any is seen."""
-    digest = hashlib.sha256()
-    for name in COLUMNS:
-        digest.update((folder / f"{name}.tsv").read_bytes())
-    return digest.hexdigest()
-
-
-def _refuse_unknown_releases(db: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    for name in list(COLUMNS)[1:]:
-        stray = db.execute(
-            f"SELECT source, release FROM {_view(name)} ANTI JOIN known USING (source, release) LIMIT 1"
-        ).fetchall()
-        if stray:
-            raise InputFormat(
-                f"{folder / name}.tsv names {stray[0][0]} {stray[0][1]}, which releases.tsv does not list",
-                "add it to releases.tsv",
-            )
+        row = {"source": source, "name": name or source, "release": release, "released": released or ""}
+        row |= {"licence": licence or "", "url_template": url or "", "file": f"{folder.name}/*.tsv", "sha256": digest}
+        known = [source, release, add_release(row), coverage == "complete"]
+        db.execute("INSERT INTO known VALUES (?, ?, ?, ?)", known).fetchall()
 
 
 def _insert(db: duckdb.DuckDBPyConnection) -> None:

@@ -4,12 +4,11 @@
 attribute or a subject takes the place of what the snapshot says.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 
-from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.profile.schema import Schema
 from kgcheck.quoting import identifier, literal
 from kgcheck.reference.ids_sql import covers_tails
 from kgcheck.reference.snapshot import DERIVED_TABLES, TABLES, attach_snapshots
@@ -40,8 +39,12 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
     db.execute("ATTACH ':memory:' AS ref; CREATE TABLE ref.meta (key VARCHAR, value VARCHAR)").fetchall()
     for table in ("release", "topic", "covered", "entity", "ancestor"):
         db.execute(f"CREATE VIEW ref.{table} AS FROM base.{table} UNION ALL BY NAME FROM live.{table}").fetchall()
-    both_ways = " OR ".join(f"l.relation = {literal(link)}" for link in _covered_from_tails(schema)) or "false"
-    networks = ", ".join(literal(source) for source in _networks(schema)) or "''"
+    by_tail = [p for p in schema.relations if covers_tails(schema.label(p.head), schema.label(p.tail))]
+    links = {check.link for p in by_tail for check in p.checks}
+    links -= {check.link for p in schema.relations if p not in by_tail for check in p.checks}
+    both_ways = " OR ".join(f"l.relation = {literal(link)}" for link in sorted(links)) or "false"
+    sources = {check.source for p in schema.relations for check in p.checks if check.both_ends_mapped}
+    networks = ", ".join(map(literal, sorted(sources))) or "''"
     db.execute(f"""
         CREATE VIEW ref.lifecycle AS
         FROM base.lifecycle b ANTI JOIN (
@@ -62,16 +65,3 @@ def attach_overlay(db: duckdb.DuckDBPyConnection, snapshot: Path | None, schema:
             FROM live.covered a JOIN live.covered b USING (release_id, source, topic)
             WHERE source = l.source AND topic = l.relation AND a.id = l.head AND b.id = l.tail))
         UNION ALL BY NAME FROM live.link""").fetchall()
-
-
-def _covered_from_tails(schema: Schema) -> list[str]:
-    found = [p for p in schema.relations if covers_tails(schema.label(p.head), schema.label(p.tail))]
-    return sorted(_links(found) - _links(p for p in schema.relations if p not in found))
-
-
-def _links(patterns: Iterable[Pattern]) -> set[str]:
-    return {check.link for pattern in patterns for check in pattern.checks}
-
-
-def _networks(schema: Schema) -> list[str]:
-    return sorted({c.source for p in schema.relations for c in p.checks if c.both_ends_mapped})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 import duckdb
 
 from kgcheck.model import Evidence, Reason, Stance
+from kgcheck.quoting import literal
 
 SOURCE = "pubmed"
 """The source whose withdrawn ids, ``PMID:1``, are retracted papers."""
@@ -16,13 +17,11 @@ _PAPERS = "coalesce(citations, list_filter(string_split(record, '|'), lambda x: 
 def mark_retracted(db: duckdb.DuckDBPyConnection, retracted: Iterable[str] | None = None) -> None:
     """Mark the links of a snapshot that rest on retracted papers alone."""
     db.execute("CREATE OR REPLACE TEMP TABLE gone_paper (id VARCHAR)").fetchall()
-    if retracted is None:
-        db.execute(
-            "INSERT INTO gone_paper SELECT DISTINCT id FROM entity WHERE source = ? AND state = 'withdrawn'", [SOURCE]
-        ).fetchall()
-    else:
-        db.execute("INSERT INTO gone_paper SELECT unnest(?::VARCHAR[])", [sorted(set(retracted))]).fetchall()
-    if not db.execute("SELECT count(*) > 0 FROM gone_paper").fetchall()[0][0]:
+    withdrawn = f"SELECT DISTINCT id FROM entity WHERE source = {literal(SOURCE)} AND state = 'withdrawn'"
+    gone = withdrawn if retracted is None else "SELECT unnest($gone::VARCHAR[])"
+    listed = None if retracted is None else {"gone": sorted(set(retracted))}
+    db.execute(f"INSERT INTO gone_paper {gone}", listed).fetchall()
+    if not db.execute("SELECT 1 FROM gone_paper LIMIT 1").fetchall():
         return
     db.execute(f"""
         UPDATE link SET retracted = true WHERE rowid IN (
@@ -48,7 +47,7 @@ def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[
     observations = tuple(found)
     papers = {paper for e in observations if (paper := _paper_of(e))}
     gone = retracted(papers) if papers else set()
-    return tuple(_not_counted(e) if _paper_of(e) in gone else e for e in observations)
+    return tuple(_uncounted(e) if _paper_of(e) in gone else e for e in observations)
 
 
 def _paper_of(evidence: Evidence) -> str:
@@ -56,6 +55,6 @@ def _paper_of(evidence: Evidence) -> str:
     return f"PMID:{number}" if kind.lower() == "pmid" and number.isdecimal() else ""
 
 
-def _not_counted(evidence: Evidence) -> Evidence:
+def _uncounted(evidence: Evidence) -> Evidence:
     value = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
     return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value})

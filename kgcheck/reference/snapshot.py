@@ -154,7 +154,7 @@ def refuse_unserved(sources: frozenset[str], path: Path, schema: Schema) -> None
 
 def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path]) -> None:
     """Attach snapshots to a connection, which reaches no other file from then on."""
-    states: dict[str, _FileState | None] = {}
+    states: dict[str, tuple[int, ...]] = {}
     for name, path in snapshots.items():
         refuse_place(path)
         # Without links, which may be turned meanwhile.
@@ -163,29 +163,25 @@ def attach_snapshots(db: duckdb.DuckDBPyConnection, snapshots: Mapping[str, Path
         with attaching(path):
             # The type is named, and the path whole, so that DuckDB takes it for nothing else: sqlite:, https://.
             db.execute(f"ATTACH {literal(str(file))} AS {name} (READ_ONLY, TYPE duckdb)").fetchall()
-        states[name] = before if before == _state_of(file) else None
+        states[name] = before if before == _state_of(file) else ()
     confine(db)
     for name, path in snapshots.items():
-        state = states[name]
-        if state not in _looked_at:
+        if states[name] not in _looked_at:
             with attaching(path):
                 _refuse_foreign(db, name, path)
-            if state:
-                _looked_at.add(state)
+            _looked_at.update(filter(None, [states[name]]))
 
 
-_FileState = tuple[int, ...]
-
-_looked_at: set[_FileState] = set()
+_looked_at: set[tuple[int, ...]] = set()
 """States of files that hold what a snapshot holds: a command opens one four times, and to look takes a tenth second."""
 
 
-def _state_of(path: Path) -> _FileState | None:
-    """A file, and when it was changed or moved last; None where it is not there any more."""
+def _state_of(path: Path) -> tuple[int, ...]:
+    """A file, and when it was changed or moved last; nothing where it is not there any more."""
     try:
         file = path.stat()
     except OSError:
-        return None
+        return ()
     return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns
 
 

@@ -6,6 +6,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck import __version__, clock
+from kgcheck.duck import insert_arrow
 from kgcheck.profile.catalogue import State
 from kgcheck.profile.schema import Schema
 from kgcheck.reference.derive import derive
@@ -42,9 +43,8 @@ class SnapshotWriter:
         release_id, self._next = self._next, self._next + 1
         dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
         filled = {"id": release_id, **dates, **row}
-        names = ", ".join(filled)
-        marks = ", ".join(f"${n}" for n in filled)
-        self._db.execute(f"INSERT INTO release ({names}) VALUES ({marks})", filled).fetchall()
+        columns = ", ".join(f"${name} AS {name}" for name in filled)
+        self._db.execute(f"INSERT INTO release BY NAME SELECT {columns}", filled).fetchall()
         return release_id
 
     @property
@@ -75,25 +75,18 @@ class SnapshotWriter:
 
     def add_rows(self, table: str, source: str, release_id: int, rows: list[dict[str, object]]) -> None:
         """Add rows of a release to a table; what a row lacks is null."""
-        columns = COLUMNS[table]
-        arrow = pa.table({c: pa.array([r.get(c) for r in rows], _ARROW.get(c, pa.string())) for c in columns})
-        self._db.register("incoming", arrow)
-        self._db.execute(
-            f"INSERT INTO {table} BY NAME SELECT $id AS release_id, $source AS source, * FROM incoming",
-            {"id": release_id, "source": source},
-        ).fetchall()
-        self._db.unregister("incoming")
+        columns = [(column, _ARROW.get(column, pa.string())) for column in COLUMNS[table]]
+        arrow = pa.Table.from_pylist(rows, pa.schema(columns))
+        for name, value in {"release_id": release_id, "source": source}.items():
+            arrow = arrow.append_column(name, pa.repeat(value, len(rows)))
+        insert_arrow(self._db, table, arrow)
 
     def finish(self, dropped: Mapping[str, State]) -> None:
         derive(self._db, self._schema, dropped)
         note_bare(self._db)
-        for key, value in (
-            ("profile", self._schema.profile.name),
-            ("format", str(FORMAT_VERSION)),
-            ("kgcheck", __version__),
-            ("built_at", self._now.isoformat()),
-        ):
-            self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
+        built = {"format": str(FORMAT_VERSION), "kgcheck": __version__, "built_at": self._now.isoformat()}
+        for entry in ({"profile": self._schema.profile.name} | built).items():
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", list(entry)).fetchall()
 
 
 def recency(released: str) -> int:

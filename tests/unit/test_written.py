@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from kgcheck.evidence.malformed_ids import IMPOSSIBLE_RE2
+from kgcheck.evidence.coverage import IMPOSSIBLE_RE2
 from kgcheck.quoting import literal
 
 SYMBOLS = ("TP53", "BRAF", "MAPK1", "SEPTIN2", "UNC119B", "HLA-DRB1", "KCNH2", "ZNF790", "CXorf40A", "PINX1", "OIT3")

@@ -5,7 +5,7 @@ from kgcheck.quoting import literal
 
 
 def _malformed_ids(graph: rules.RuleGraph, label: "rules.Label") -> str:
-    from kgcheck.evidence.malformed_ids import malformed
+    from kgcheck.evidence.coverage import malformed
 
     example = literal(f"an id looks like {label.id_example}")
     return f"SELECT id, NULL, NULL, {example} FROM {graph.nodes(label)} WHERE {malformed(label, 'id')}"
