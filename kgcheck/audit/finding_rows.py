@@ -94,10 +94,8 @@ def finding_rows(
     completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
         _complete(db)
-    ends = ("head", "tail")
-    names.put(
-        db, " UNION ".join(f"SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)" for end in ends)
-    )
+    of_end = "SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)"
+    names.put(db, " UNION ".join(of_end.format(end=end) for end in ("head", "tail")))
     rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, kind, completes)}) ORDER BY task").to_arrow_table()
     places, rows = rows.column("place").to_numpy(), rows.drop_columns("place")
     limits = np.searchsorted(places, np.arange(len(pieces) + 1))

@@ -64,7 +64,7 @@ class GraphCopy:
 
     def cited(self, pattern: Pattern) -> str:
         """The quoted name of the table of the papers that edges of a pattern cite, filled."""
-        return self._made(f"cited {pattern}", lambda: citations_sql(pattern, self.edges(pattern)))
+        return self._made(f"cited {pattern}", lambda: citations_sql(pattern, self.edges(pattern)) or "")
 
     def _made(
         self, name: str, rows: Callable[[], str | Iterable[pa.Table]], schema: pa.Schema | None = None, *ids: str
