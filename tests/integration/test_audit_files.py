@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import os
 import shutil
@@ -116,16 +115,6 @@ def test_a_name_in_two_spellings_is_told_by_the_rarer_one(graph: Path, tmp_path:
     assert "relation 'biolink:subclass of' (1) beside 'biolink:subclass_of' (2): told apart as" in err
 
 
-def test_files_are_the_same_graph_as_their_folder_packed_or_not(graph: Path, tmp_path: Path) -> None:
-    for path in list(graph.iterdir()):
-        (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-
-    _, whole, _ = audited("graph", "--ledger", "a.sqlite", cwd=tmp_path)
-    _, packed, _ = audited("monarch_nodes.tsv.gz", "monarch_edges.tsv.gz", "--ledger", "b.sqlite", cwd=tmp_path)
-
-    assert [f["fingerprint"] for f in whole["findings"]] == [f["fingerprint"] for f in packed["findings"]]
-
-
 def test_what_was_found_is_explained_decided_and_compared_as_in_any_graph(graph: Path, tmp_path: Path) -> None:
     _, first, _ = audited("graph", cwd=tmp_path)
     loops = [f for f in first["findings"] if f["reason"] == "unexplained_loop"]
@@ -157,71 +146,65 @@ def test_rows_that_cannot_be_read_are_kept_and_too_many_end_with_3(graph: Path, 
     assert [(row["line"], row["reason"]) for row in rows] == [(4, "no_end"), (5, "field_count")]
 
 
-def test_an_edge_table_without_nodes_has_nodes_but_no_dangling_edge(tmp_path: Path) -> None:
-    (tmp_path / "pairs.csv").write_text("from,to,kind\na,b,x\nb,c,x\nb,c,x\n", encoding="utf-8")
-
-    code, report, err = audited("pairs.csv", cwd=tmp_path)
-
-    assert (code, reasons(report)) == (1, {"parallel_duplicate": 1})
-    assert "pairs.csv: from as head, to as tail, no relation" in err
-    assert report["run"]["nodes"] == {NODE: 3}
-
-
-def test_negated_statements_are_no_edges(tmp_path: Path) -> None:
-    (tmp_path / "edges.tsv").write_text(
-        "subject\tpredicate\tobject\tnegated\nA:1\tp\tB:1\tTrue\nA:1\tp\tB:2\tFalse\nA:1\tp\tB:3\t\n", encoding="utf-8"
-    )
-    _, report, err = audited("edges.tsv", cwd=tmp_path)
-
-    assert report["run"]["edges"] == {"Node p Node": 2}
-    assert "edges.tsv: 1 statement that something does not hold: no edges" in err
-
-
-def test_a_node_of_which_something_is_denied_alone_is_no_orphan(tmp_path: Path) -> None:
-    row = "MONDO:{}\tskos:exactMatch\tDOID:{}\t{}\tsemapv:ManualMappingCuration\n"
-    head = "subject_id\tpredicate_id\tobject_id\tpredicate_modifier\tmapping_justification\n"
-    text = head + row.format("0000001", 1, "Not") + row.format("0000002", 2, "") + row.format("0000002", 3, "Not")
-    (tmp_path / "a.sssom.tsv").write_text(text, encoding="utf-8")
-
-    _, report, err = audited("a.sssom.tsv", cwd=tmp_path)
-
-    assert report["run"]["nodes"] == {NODE: 5}
-    assert "2 statements that something does not hold" in err
-    assert reasons(report, "insufficient")["orphan_node"] == 0
-
-
-def test_headers_of_neo4j_admin_stand_in_files_of_their_own(tmp_path: Path) -> None:
-    folder = tmp_path / "import"
-    folder.mkdir()
-    (folder / "Gene-header.csv").write_text("geneId:ID;symbol:string;:LABEL\n", encoding="utf-8")
-    (folder / "Gene-part000.csv").write_text("g1;'TP53';Gene|Entity\ng2;'BRCA2';Gene|Entity\n", encoding="utf-8")
-    (folder / "Binds-header.csv").write_text(":START_ID;:END_ID;:TYPE\n", encoding="utf-8")
-    (folder / "Binds-part000.csv").write_text("g1;g2;BINDS\ng1;g9;BINDS\n", encoding="utf-8")
-
-    _, report, err = audited("import", cwd=tmp_path)
-
-    assert "Gene-part000.csv: neo4j-admin import, nodes, 2 nodes, 0 edges" in err
-    assert reasons(report) == {"dangling_edge": 1}
-
-
-def test_without_a_header_what_was_assumed_is_said(tmp_path: Path) -> None:
-    (tmp_path / "Binds-part000.csv").write_text("g1;g2;Binds\ng1;g3;Binds\n", encoding="utf-8")
-
-    _, _, err = audited("Binds-part000.csv", cwd=tmp_path)
-
-    assert "no header is there for Binds-part000.csv: what a column holds is a guess" in err
+AFFECTS = "subject\tpredicate\tobject\nHGNC:1\tbiolink:affects\tHGNC:2\n"
+SSSOM = "subject_id\tpredicate_id\tobject_id\tpredicate_modifier\tmapping_justification\n" + "".join(
+    f"MONDO:{n}\tskos:exactMatch\tDOID:{to}\t{denied}\tsemapv:x\n" for n, to, denied in ((1, 1, "Not"), (2, 2, ""))
+)
+# Files by name; nodes, edges and refuted reasons that a run tells of; what it says.
+Small = tuple[dict[str, str], dict[str, int], dict[str, int], dict[str, int], str]
+SMALL: dict[str, Small] = {
+    "edges without nodes": (
+        {"pairs.csv": "from,to,kind\na,b,x\nb,c,x\nb,c,x\n"},
+        *({NODE: 3}, {"Node related_to Node": 3}, {"parallel_duplicate": 1}),
+        "pairs.csv: from as head, to as tail, no relation",
+    ),
+    "negated statements": (
+        {"e.tsv": "subject\tpredicate\tobject\tnegated\nA:1\tp\tB:1\tTrue\nA:1\tp\tB:2\tFalse\n"},
+        *({NODE: 3}, {"Node p Node": 1}, {}),
+        "e.tsv: 1 statement that something does not hold: no edges",
+    ),
+    "a node of which something is denied alone": (
+        {"a.sssom.tsv": SSSOM},
+        *({NODE: 4}, {"Node skos:exactMatch Node": 1}, {}),
+        "1 statement that something does not hold",
+    ),
+    "no header": (
+        {"Binds-part000.csv": "g1;g2;Binds\ng1;g3;Binds\n"},
+        *({NODE: 3}, {"Node Binds Node": 2}, {}),
+        "no header is there for Binds-part000.csv: what a column holds is a guess",
+    ),
+    "names that no schema has": (
+        {"kg.csv": "relation,x_id,x_type,y_id,y_type\ndrug protein,DB1,drug,10,gene/protein\n"},
+        *({"drug": 1, "gene_protein": 1}, {"drug drug_protein gene_protein": 1}, {}, ""),
+    ),
+    "names of files and signs in comments": (
+        {
+            "citation_edges.tsv": AFFECTS,
+            "edges.tsv": f"# by\u2028# us\n{AFFECTS}HGNC:1\tx:y\tHGNC:3\n",
+            "README.md": "x",
+        },
+        *({NODE: 3}, {"Node biolink:affects Node": 2, "Node x:y Node": 1}, {"parallel_duplicate": 1}, ""),
+    ),
+    "one id under two categories": (
+        {"nodes.tsv": "id\tcategory\nHGNC:1\tx:Gene\nHGNC:1\tx:Protein\nHGNC:2\tx:Gene\n", "edges.tsv": AFFECTS},
+        *({"x:Gene": 2, "x:Protein": 1}, {"x:Gene biolink:affects x:Gene": 1}, {"id_on_two_labels": 1}, ""),
+    ),
+}
 
 
-def test_names_that_no_schema_has_are_written_otherwise(tmp_path: Path) -> None:
-    (tmp_path / "kg.csv").write_text(
-        "relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source\n"
-        "drug protein,1,DB1,drug,a,DrugBank,2,10,gene/protein,b,NCBI\n",
-        encoding="utf-8",
-    )
-    _, report, _ = audited("kg.csv", cwd=tmp_path)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_graph(name: str, tmp_path: Path) -> None:
+    files, nodes, edges, found, told = SMALL[name]
+    (tmp_path / "in").mkdir()
+    for file, text in files.items():
+        (tmp_path / "in" / file).write_text(text, encoding="utf-8")
 
-    assert report["run"]["nodes"] == {"drug": 1, "gene_protein": 1}
-    assert report["run"]["edges"] == {"drug drug_protein gene_protein": 1}
+    _, report, err = audited("in", cwd=tmp_path)
+
+    assert (report["run"]["nodes"], report["run"]["edges"]) == (nodes, edges)
+    kinds = "dangling_edge", "parallel_duplicate", "orphan_node", "id_on_two_labels"
+    assert {kind: n for kind, n in Counter(f["reason"] for f in report["findings"]).items() if kind in kinds} == found
+    assert told in err
 
 
 @pytest.mark.parametrize(
@@ -281,9 +264,6 @@ def test_a_run_over_files_that_was_cut_off_goes_on(
     code, report, _ = audited("graph", "--resume", cwd=tmp_path)
 
     assert (code, reasons(report)["dangling_edge"]) == (1, 1)
-    (graph / "monarch_edges.tsv").write_text(
-        EDGES + "e8\tHGNC:1101\tbiolink:affects\tHGNC:11998\tx\n", encoding="utf-8"
-    )
 
 
 def test_a_store_of_files_answers_what_a_graph_store_does(graph: Path) -> None:
@@ -352,23 +332,21 @@ def test_columns_are_what_somebody_says_they_are(tmp_path: Path) -> None:
         assert workspace.graph.counts().total_edges == 3
 
 
-def test_a_column_of_a_table_that_was_left_out_is_told_with_the_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("subject=gene", "no table that could be read has a column 'gene'; bad.tsv"),
+        *((wrong, "is not ROLE=NAME") for wrong in ("drug", "subject", "head=drug", "subject=", "=drug")),
+    ],
+)
+def test_a_column_that_is_none_is_told(column: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "good.tsv").write_text("subject\tpredicate\tobject\nA:1\tx:y\tB:1\n")
     (tmp_path / "in" / "bad.tsv").write_bytes(b"gene\tdrug\nA:1\tB:1\t3\n\x00\xff\n")
-    told = kgcheck("audit", "in", "--column", "subject=gene", cwd=tmp_path)
 
-    assert told.code == 2
-    assert "no table that could be read has a column 'gene'; bad.tsv" in told.err
+    done = kgcheck("audit", "in", "--column", column, cwd=tmp_path)
 
-
-@pytest.mark.parametrize("column", ["drug", "subject", "head=drug", "subject=", "=drug"])
-def test_a_column_is_named_with_its_role(column: str, tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("drug\tindication\na\tb\n", encoding="utf-8")
-
-    done = kgcheck("audit", "a.tsv", "--column", column, cwd=tmp_path)
-
-    assert (done.code, "is not ROLE=NAME" in done.err) == (2, True)
+    assert (done.code, told in done.err) == (2, True)
 
 
 def test_a_release_is_compared_with_the_one_before(graph: Path, tmp_path: Path) -> None:
@@ -564,6 +542,9 @@ def test_the_action_audits_what_it_is_given_and_ends_as_the_audit_does(graph: Pa
     given = {"FILES": f"\n{graph / 'monarch_nodes.tsv'}\n{graph / 'monarch_edges.tsv'}\n", "RELEASE_OF": "monarch"}
     given |= {"FAIL_ON": "new", "LEDGER": "a.sqlite", "SARIF": "out.sarif", "RUNNER_TEMP": str(tmp_path)}
 
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert kgcheck(*hook["entry"].split()[1:], "graph", cwd=tmp_path).code == 1
+
     codes = [
         subprocess.run(["bash", "-e", "-c", audit["run"]], cwd=tmp_path, env=os.environ | given, check=False).returncode
         for _ in range(2)
@@ -571,22 +552,6 @@ def test_the_action_audits_what_it_is_given_and_ends_as_the_audit_does(graph: Pa
 
     assert codes == [1, 0]
     assert json.loads((tmp_path / "out.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
-
-
-def test_the_hook_of_pre_commit_is_a_command(graph: Path, tmp_path: Path) -> None:
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-
-    assert kgcheck(*hook["entry"].split()[1:], "graph", cwd=tmp_path).code == 1
-
-
-def test_ids_that_count_the_nodes_of_a_file_are_other_nodes_in_another(tmp_path: Path) -> None:
-    (tmp_path / "one.graphml").write_text(graphml(("n0", "n1"), names={"n0": "BRCA1", "n1": "TP53"}), encoding="utf-8")
-    (tmp_path / "two.graphml").write_text(graphml(("n1", "n0"), names={"n0": "pain", "n1": "ache"}), encoding="utf-8")
-
-    _, report, _ = audited("one.graphml", "two.graphml", cwd=tmp_path)
-
-    assert report["run"]["nodes"] == {NODE: 4}
-    assert reasons(report) == {}
 
 
 def test_what_several_documents_say_of_a_node_is_put_together(tmp_path: Path) -> None:
@@ -613,19 +578,6 @@ def test_of_a_file_that_is_left_out_nothing_is_audited(tmp_path: Path) -> None:
     assert "left out" in err
 
 
-def test_one_id_under_two_categories_has_both(tmp_path: Path) -> None:
-    (tmp_path / "nodes.tsv").write_text(
-        "id\tcategory\nHGNC:1\tbiolink:Gene\nHGNC:1\tbiolink:Protein\nHGNC:2\tbiolink:Gene\n", encoding="utf-8"
-    )
-    (tmp_path / "edges.tsv").write_text("subject\tpredicate\tobject\nHGNC:1\tbiolink:affects\tHGNC:2\n", "utf-8")
-
-    _, report, _ = audited("nodes.tsv", "edges.tsv", cwd=tmp_path)
-
-    assert report["run"]["nodes"] == {"biolink:Gene": 2, "biolink:Protein": 1}
-    assert reasons(report, "insufficient")["id_on_two_labels"] == 1
-    assert reasons(report, "insufficient")["orphan_node"] == 0
-
-
 def test_what_a_profile_does_not_know_of_files_is_told(graph: Path, tmp_path: Path) -> None:
     kgcheck("profile", "init", "graph", "--out", "mine", cwd=tmp_path)
     (graph / "monarch_nodes.tsv").write_text(NODES + "HP:0000118\tbiolink:PhenotypicFeature\tx\t\n", encoding="utf-8")
@@ -650,28 +602,6 @@ def test_a_parquet_file_is_the_one_of_its_name_and_lists_are_lists(tmp_path: Pat
 
     assert report["run"]["nodes"] == {"biolink:Gene": 2}
     assert reasons(report) == {}
-
-
-def test_a_table_of_genes_has_their_stretches_and_no_edges(tmp_path: Path) -> None:
-    (tmp_path / "genes.tsv").write_text(
-        "id\tname\tchrom\tstart\tend\nG1\tTP53\t17\t100\t200\nG2\tB\t1\t1\t2\n", "utf-8"
-    )
-
-    _, report, _ = audited("genes.tsv", cwd=tmp_path)
-
-    assert (report["run"]["nodes"], report["run"]["edges"]) == ({NODE: 2}, {})
-
-
-def test_names_of_files_and_signs_in_comments_cost_no_rows(tmp_path: Path) -> None:
-    folder = tmp_path / "g"
-    folder.mkdir()
-    (folder / "citation_edges.tsv").write_text("subject\tpredicate\tobject\nA\tp\tB\n", encoding="utf-8")
-    (folder / "edges.tsv").write_text("# by\u2028# us\nsubject\tpredicate\tobject\nB\tp\tC\nC\tp\tD\n", "utf-8")
-    (folder / "README.md").write_text("words", encoding="utf-8")
-
-    _, report, _ = audited("g", cwd=tmp_path)
-
-    assert report["run"]["edges"] == {"Node p Node": 3}
 
 
 def test_columns_that_are_not_looked_at_are_told(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from kgcheck.ledger.rows import finding_of, finding_row
 from kgcheck.ledger.tables import FINDING, FINDING_COLUMNS, JsonText
 from kgcheck.model import CheckTask, CheckType, Finding, Ref
 from kgcheck.options import ALL_TYPES
+from tests.support import examples
 from tests.support.audits import LEDGER, MemoryStore, demo_audit, demo_audited
 from tests.support.facts import SCHEMA, Facts
 from tests.support.snapshots import GENES, MANY, TERMS, crowded_snapshots, snapshots
@@ -52,11 +53,7 @@ UNITS = [
 ENDS = {"Protein": (*MANY, "P10001-2", " P10001", "not one"), "Biological_process": TERMS, "Gene": GENES}
 STORE = MemoryStore(
     {
-        "Protein": [
-            {"id": "P10001", "name": HOSTILE},
-            {"id": "P10002", "name": ""},
-            {"id": "P10003", "name": "n" * 300},
-        ],
+        "Protein": [{"id": f"P1000{n}", "name": name} for n, name in enumerate((HOSTILE, "", "n" * 300), start=1)],
         "Gene": [{"id": GENES[0], "name": None}],
     },
     {},
@@ -127,16 +124,10 @@ def add_tasks(join: EvidenceJoin, unit: Unit, values: Sequence[Any]) -> None:
             join.tables.add_task(number, *pair)
         return
     for number, (identifier, value) in enumerate((i, v) for i in ENDS["Protein"] for v in values):
-        join.tables.add(
-            "task",
-            "SELECT $task AS task, $head AS head, $value::VARCHAR AS value, $items::VARCHAR[] AS items",
-            {
-                "task": number,
-                "head": identifier,
-                "value": None if isinstance(value, list) else value,
-                "items": value if isinstance(value, list) else None,
-            },
-        )
+        text, items = (None, value) if isinstance(value, list) else (value, None)
+        row = {"task": number, "head": identifier, "value": text, "items": items}
+        named = "SELECT $task AS task, $head AS head, $value::VARCHAR AS value, $items::VARCHAR[] AS items"
+        join.tables.add("task", named, row)
 
 
 def look_up(join: EvidenceJoin, unit: Unit) -> None:
@@ -173,19 +164,9 @@ def test_columns_are_what_values_would_be_written_as(tmp_path: Path) -> None:
     assert kinds == {"repoint", "review", "retire", "set_value", "add_edge"}
 
 
-@settings(max_examples=2, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(6), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.one_of(snapshots(), crowded_snapshots().map(lambda crowd: crowd[1])), st.sampled_from(UNITS))
 def test_columns_are_values_in_generated_snapshots(
-    tmp_path_factory: pytest.TempPathFactory, facts: Facts, unit: Unit
-) -> None:
-    facts.release("hgnc", "one more")
-    assert_columns_are_values(facts.build(tmp_path_factory.mktemp("generated")), unit)
-
-
-@pytest.mark.slow
-@settings(max_examples=5, suppress_health_check=list(HealthCheck), deadline=None)
-@given(st.one_of(snapshots(), crowded_snapshots().map(lambda crowd: crowd[1])), st.sampled_from(UNITS))
-def test_columns_are_values_in_many_generated_snapshots(
     tmp_path_factory: pytest.TempPathFactory, facts: Facts, unit: Unit
 ) -> None:
     facts.release("hgnc", "one more")

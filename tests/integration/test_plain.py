@@ -87,20 +87,9 @@ def assert_one_verdict_on_plain_edges(snapshot: Path, relation: str) -> None:
                 assert next(iter(found))[:2] == ("supported", "confirmed")
 
 
-@settings(max_examples=examples(3), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(9), suppress_health_check=list(HealthCheck))
 @given(crowded_snapshots())
 def test_plainly_supported_edges_have_one_verdict(
-    tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
-) -> None:
-    relation, facts = crowd
-    assert_one_verdict_on_plain_edges(facts.build(tmp_path_factory.mktemp("generated")), relation)
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
-@given(crowded_snapshots())
-def test_plainly_supported_edges_have_one_verdict_in_many_snapshots(
     tmp_path_factory: pytest.TempPathFactory, crowd: tuple[str, Facts]
 ) -> None:
     relation, facts = crowd

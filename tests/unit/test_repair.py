@@ -1,5 +1,7 @@
 """What change a refuted finding proposes."""
 
+from typing import Any
+
 import pytest
 
 from kgcheck.checks.repair import propose
@@ -12,16 +14,8 @@ NODE = existence("Protein P00001")
 EDGE = triple("Protein P00001", "ACTS_ON", "Protein P00002")
 
 
-def against(
-    reason: Reason,
-    *,
-    about: str = "fact",
-    value: str | None = None,
-    now: tuple[str, ...] = (),
-    candidates: tuple[str, ...] = (),
-) -> Evidence:
-    said = {"value": value, "replacements": now, "candidates": candidates}
-    return told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=reason, about=about).model_copy(update=said)
+def against(reason: Reason, *, now: tuple[str, ...] = (), **said: Any) -> Evidence:
+    return told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=reason, replacements=now, **said)
 
 
 def proposed(task: CheckTask, *evidence: Evidence) -> Change | None:

@@ -74,16 +74,6 @@ def test_the_form_of_local_ids(prefix: str, preferred: str, fits: list[str], mis
     assert [local for local in misses if REGISTRY.fits(record, local)] == []
 
 
-def test_flags_of_prefixes() -> None:
-    assert RECORDS["mgi"].banana == "MGI"
-    assert RECORDS["omim.ps"].peel == ""
-    assert RECORDS["pombase"].pattern_by == "miriam"
-    assert RECORDS["aao"].deprecated
-    assert not RECORDS["go"].deprecated
-    # Nobody states a form, so that anything has it.
-    assert REGISTRY.fits(RECORDS["abcam"], "what ever")
-
-
 @given(st.sampled_from([(r.prefix, name) for r in REGISTRY for name in r.spellings]), st.sampled_from("lus"))
 def test_a_prefix_is_found_in_any_spelling(given: tuple[str, str], case: str) -> None:
     prefix, spelled = given
@@ -92,12 +82,6 @@ def test_a_prefix_is_found_in_any_spelling(given: tuple[str, str], case: str) ->
     assert found is REGISTRY.find(spelled)
     assert found.prefix == prefix or spelled.casefold() in {name.casefold() for name in found.spellings}
     assert REGISTRY.find(prefix) is RECORDS[prefix]
-
-
-@given(st.text(max_size=8))
-def test_what_is_found_is_spelled_so(text: str) -> None:
-    found = REGISTRY.find(text)
-    assert found is None or text.casefold() in {name.casefold() for name in found.spellings}
 
 
 @given(st.sampled_from([r for r in REGISTRY if r.pattern]), st.text(max_size=12))
@@ -173,16 +157,6 @@ def test_among_its_ancestors_a_class_is_the_most_specific(data: st.DataObject, c
     assert one
     ancestors = st.permutations(sorted(f"biolink:{name}" for name in MODEL.ancestors(one)))
     assert MODEL.most_specific(data.draw(ancestors)) == curie
-
-
-@given(st.lists(st.sampled_from(sorted(one.curie for one in MODEL.categories.values())), min_size=1, max_size=6))
-def test_no_other_class_is_more_specific(curies: list[str]) -> None:
-    best = MODEL.category(MODEL.most_specific(curies) or "")
-    assert best
-    assert best.curie in curies
-    others = [one for one in map(MODEL.category, curies) if one and one is not best and not (one.mixin or one.abstract)]
-    assert not any(best.name in MODEL.ancestors(one) for one in others)
-    assert not (others and (best.mixin or best.abstract))
 
 
 SMALL_MODEL = """

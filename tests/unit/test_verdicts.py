@@ -2,45 +2,27 @@
 
 from datetime import UTC, datetime
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kgcheck.checks.signature import MAX_RECORDS, signature_of
-from kgcheck.checks.verdicts import PRIOR, SILENCE_PRIOR, judge, verdict
+from kgcheck.checks.verdicts import SILENCE_PRIOR, judge, verdict
 from kgcheck.model import CheckType, Evidence, Gap, Outcome, Reason, Stance, Tier, Verdict, World
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRIPLE, POTENTIAL = CheckType.TRIPLE, CheckType.POTENTIAL
 OPEN, CLOSED = World.OPEN, World.CLOSED
+CURATED = Tier.OWNER, Tier.CURATED
+ASKED = [kind for kind in CheckType if kind is not CheckType.STRUCTURE]
+WHY = None, Reason.UNMAPPED_IDENTIFIER, Reason.BELOW_THRESHOLD
 
 
-def told(
-    stance: Stance,
-    tier: Tier = Tier.CURATED,
-    world: World = OPEN,
-    *,
-    source: str = "uniprot",
-    record: str = "r1",
-    reason: Reason | None = None,
-    score: float | None = None,
-    about: str = "fact",
-    quote: str | None = None,
-) -> Evidence:
-    return Evidence(
-        source=source,
-        release="1",
-        record=record,
-        retrieved_at=NOW,
-        stance=stance,
-        world=world,
-        tier=tier,
-        reason=reason,
-        score=score,
-        about=about,
-        quote=quote,
-    )
+def told(stance: Stance, tier: Tier = Tier.CURATED, world: World = OPEN, **more: Any) -> Evidence:
+    stated = {"source": "uniprot", "release": "1", "record": "r1", "retrieved_at": NOW} | more
+    return Evidence(stance=stance, tier=tier, world=world, **stated)
 
 
 def supports(tier: Tier = Tier.CURATED, record: str = "r1", score: float | None = None) -> Evidence:
@@ -59,23 +41,77 @@ def end(about: str, reason: Reason) -> Evidence:
     return told(Stance.CONTRADICTS, Tier.OWNER, CLOSED, reason=reason, about=about)
 
 
+def papers(*records: str) -> list[Evidence]:
+    return [told(Stance.SUPPORTS, Tier.TEXT, source="literature", record=r) for r in records]
+
+
 def ended(judged: Verdict) -> tuple[Outcome, Reason]:
     return judged.outcome, judged.reason
 
 
-# (1) an end is gone or merged
+MERGED, GONE = end("head", Reason.ENDPOINT_MERGED), end("tail", Reason.ENDPOINT_DELETED)
+BELOW = silent(CLOSED, Tier.COMPUTED, Reason.BELOW_THRESHOLD)
+BY_DESCENDANT = told(Stance.SUPPORTS, reason=Reason.CONFIRMED_BY_DESCENDANT)
+CONFIRMED, CONFLICT = (Outcome.SUPPORTED, Reason.CONFIRMED), (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE)
+NEGATED, UNSUPPORTED = (Outcome.REFUTED, Reason.EDGE_NEGATED), (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED)
+NOT_ELSEWHERE = Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE
+CASES = [
+    # (1) an end is gone or merged, even if the edge holds otherwise
+    (TRIPLE, [supports(Tier.OWNER), MERGED], (Outcome.REFUTED, Reason.ENDPOINT_MERGED)),
+    (TRIPLE, [supports(Tier.OWNER), GONE], (Outcome.REFUTED, Reason.ENDPOINT_DELETED)),
+    (TRIPLE, [MERGED, GONE], (Outcome.REFUTED, Reason.ENDPOINT_DELETED)),
+    (POTENTIAL, [supports(), MERGED], (Outcome.SUPPORTED, Reason.EDGE_MISSING)),
+    # (2) the highest tier that speaks wins
+    (TRIPLE, [supports()], CONFIRMED),
+    (TRIPLE, [contradicts()], NEGATED),
+    (TRIPLE, [contradicts(reason=None)], UNSUPPORTED),
+    (TRIPLE, [supports(Tier.OWNER), contradicts(Tier.CURATED)], CONFIRMED),
+    (TRIPLE, [supports(Tier.CURATED), contradicts(Tier.OWNER)], NEGATED),
+    (TRIPLE, [supports(Tier.TEXT), contradicts(Tier.COMPUTED)], NEGATED),
+    (TRIPLE, [supports(Tier.COMPUTED), silent(CLOSED, Tier.OWNER)], CONFIRMED),
+    (TRIPLE, [contradicts(Tier.TEXT), silent(OPEN)], NEGATED),
+    *((TRIPLE, [supports(tier), contradicts(tier)], CONFLICT) for tier in Tier),
+    # a plain statement beats a qualified one
+    (TRIPLE, [BY_DESCENDANT], (Outcome.SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT)),
+    (TRIPLE, [BY_DESCENDANT, supports(record="r2")], CONFIRMED),
+    (TRIPLE, [BY_DESCENDANT, supports()], CONFIRMED),
+    # one paper outranks silence that says little, and not that of a curated source
+    *(
+        (TRIPLE, [*papers("1"), silent(*one)], CONFIRMED)
+        for one in ((OPEN,), (CLOSED, Tier.COMPUTED), (CLOSED, Tier.TEXT))
+    ),
+    *((kind, [*papers("1"), silent(CLOSED, tier)], CONFLICT) for kind in (TRIPLE, POTENTIAL) for tier in CURATED),
+    (
+        TRIPLE,
+        [*papers("1"), told(Stance.SUPPORTS, Tier.TEXT, source="literature", record="1", quote="x"), silent(CLOSED)],
+        CONFLICT,
+    ),
+    (TRIPLE, [*papers("1", "2"), silent(CLOSED)], CONFIRMED),
+    (TRIPLE, [*papers("1"), supports(Tier.COMPUTED), silent(CLOSED)], CONFIRMED),
+    (TRIPLE, [told(Stance.CONTRADICTS, Tier.TEXT, source="literature"), silent(CLOSED)], UNSUPPORTED),
+    # (3) silence of a closed source contradicts
+    (CheckType.EXISTENCE, [silent(CLOSED), silent(OPEN, Tier.OWNER, source="x")], (Outcome.REFUTED, Reason.UNKNOWN_ID)),
+    (CheckType.ATTRIBUTE, [silent(CLOSED)], (Outcome.REFUTED, Reason.VALUE_MISMATCH)),
+    (POTENTIAL, [silent(CLOSED)], NOT_ELSEWHERE),
+    (TRIPLE, [BELOW], (Outcome.REFUTED, Reason.BELOW_THRESHOLD)),
+    (TRIPLE, [BELOW, silent(CLOSED, Tier.COMPUTED, source="a")], (Outcome.REFUTED, Reason.BELOW_THRESHOLD)),
+    (POTENTIAL, [BELOW], NOT_ELSEWHERE),
+    # (4) only open silence, (5) nobody could be asked
+    *(
+        (kind, [silent(OPEN, reason=why)], (Outcome.INSUFFICIENT, why or Reason.NOTHING_FOUND))
+        for kind in ASKED
+        for why in WHY
+    ),
+    *((kind, [], (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING)) for kind in CheckType),
+]
 
 
-@pytest.mark.parametrize("about", ["head", "tail"])
-@pytest.mark.parametrize("reason", [Reason.ENDPOINT_MERGED, Reason.ENDPOINT_DELETED])
-def test_end_that_moved_refutes_the_edge_even_if_it_holds_otherwise(about: str, reason: Reason) -> None:
-    assert ended(verdict(TRIPLE, [supports(Tier.OWNER), end(about, reason)])) == (Outcome.REFUTED, reason)
+@pytest.mark.parametrize(("kind", "evidence", "expected"), CASES)
+def test_evidence_has_its_verdict(kind: CheckType, evidence: list[Evidence], expected: tuple[Outcome, Reason]) -> None:
+    judged = verdict(kind, evidence)
 
-
-def test_end_that_is_gone_counts_before_one_that_is_merged() -> None:
-    both = [end("head", Reason.ENDPOINT_MERGED), end("tail", Reason.ENDPOINT_DELETED)]
-
-    assert verdict(TRIPLE, both).reason is Reason.ENDPOINT_DELETED
+    assert ended(judged) == expected
+    assert (judged.confidence == 0) == (judged.outcome in (Outcome.INSUFFICIENT, Outcome.UNAVAILABLE))
 
 
 @pytest.mark.parametrize(
@@ -83,154 +119,20 @@ def test_end_that_is_gone_counts_before_one_that_is_merged() -> None:
     [([supports()], "supported"), ([silent(CLOSED)], "refuted"), ([silent(OPEN)], "insufficient"), ([], "unavailable")],
 )
 def test_merged_end_says_how_the_edge_is_judged_with_the_replacement(facts: list[Evidence], said: str) -> None:
-    assert (
-        verdict(TRIPLE, [*facts, end("head", Reason.ENDPOINT_MERGED)]).note
-        == f"with the replacement the edge is {said}"
-    )
+    assert verdict(TRIPLE, [*facts, MERGED]).note == f"with the replacement the edge is {said}"
 
 
-def test_two_ends_that_moved_are_surer_than_one() -> None:
-    one, both = [end("head", Reason.ENDPOINT_MERGED)], [end(a, Reason.ENDPOINT_MERGED) for a in ("head", "tail")]
-
-    assert verdict(TRIPLE, one).confidence < verdict(TRIPLE, both).confidence
-
-
-def test_potential_edge_is_judged_under_the_ids_of_today_alone() -> None:
-    found = verdict(POTENTIAL, [supports(), end("head", Reason.ENDPOINT_MERGED)])
-
-    assert ended(found) == (Outcome.SUPPORTED, Reason.EDGE_MISSING)
-
-
-# (2) the highest tier that speaks wins
-
-
-@pytest.mark.parametrize(
-    ("evidence", "outcome", "reason"),
-    [
-        ([supports()], Outcome.SUPPORTED, Reason.CONFIRMED),
-        ([contradicts()], Outcome.REFUTED, Reason.EDGE_NEGATED),
-        ([contradicts(reason=None)], Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
-        ([supports(Tier.OWNER), contradicts(Tier.CURATED)], Outcome.SUPPORTED, Reason.CONFIRMED),
-        ([supports(Tier.CURATED), contradicts(Tier.OWNER)], Outcome.REFUTED, Reason.EDGE_NEGATED),
-        ([supports(Tier.TEXT), contradicts(Tier.COMPUTED)], Outcome.REFUTED, Reason.EDGE_NEGATED),
-        ([supports(Tier.COMPUTED), silent(CLOSED, Tier.OWNER)], Outcome.SUPPORTED, Reason.CONFIRMED),
-        ([contradicts(Tier.TEXT), silent(OPEN)], Outcome.REFUTED, Reason.EDGE_NEGATED),
-    ],
-)
-def test_highest_tier_that_speaks_wins(evidence: list[Evidence], outcome: Outcome, reason: Reason) -> None:
-    assert ended(verdict(TRIPLE, evidence)) == (outcome, reason)
-
-
-@pytest.mark.parametrize("tier", list(Tier))
-def test_one_tier_that_disagrees_is_conflicting(tier: Tier) -> None:
-    judged = verdict(TRIPLE, [supports(tier), contradicts(tier)])
-
-    assert ended(judged) == (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE)
-    assert judged.confidence == 0
-
-
-def papers(*records: str) -> list[Evidence]:
-    return [told(Stance.SUPPORTS, Tier.TEXT, source="literature", record=r) for r in records]
-
-
-@pytest.mark.parametrize("kind", [TRIPLE, POTENTIAL])
-@pytest.mark.parametrize("tier", [Tier.OWNER, Tier.CURATED])
-def test_one_paper_does_not_outrank_the_silence_of_a_curated_source(kind: CheckType, tier: Tier) -> None:
-    silence = silent(CLOSED, tier)
-    quoted_twice = [*papers("PMID:1"), *(e.model_copy(update={"quote": "binds"}) for e in papers("PMID:1"))]
-
-    for one in (papers("PMID:1"), quoted_twice):
-        judged = verdict(kind, [*one, silence])
-        assert (*ended(judged), judged.confidence) == (Outcome.INSUFFICIENT, Reason.CONFLICTING_EVIDENCE, 0)
-    assert verdict(TRIPLE, [*papers("PMID:1", "PMID:2"), silence]).outcome is Outcome.SUPPORTED
-
-
-def test_one_paper_outranks_silence_that_says_little() -> None:
-    for silence in (silent(OPEN), silent(CLOSED, Tier.COMPUTED), silent(CLOSED, Tier.TEXT)):
-        assert verdict(TRIPLE, [*papers("PMID:1"), silence]).outcome is Outcome.SUPPORTED
-    assert verdict(TRIPLE, [*papers("PMID:1"), supports(Tier.COMPUTED), silent(CLOSED)]).outcome is Outcome.SUPPORTED
-    against = told(Stance.CONTRADICTS, Tier.TEXT, source="literature")
-    assert ended(verdict(TRIPLE, [against, silent(CLOSED)])) == (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED)
-
-
-# of several reasons, one is told
-
-
-def test_an_owner_that_knows_the_value_as_a_former_one_is_told_and_the_other_makes_it_no_surer() -> None:
+def test_an_owner_that_knows_the_value_as_a_former_one_is_told() -> None:
     outdated, mismatch = (
         told(Stance.CONTRADICTS, Tier.OWNER, CLOSED, source=source, reason=reason)
         for source, reason in (("hgnc", Reason.VALUE_OUTDATED), ("uniprot", Reason.VALUE_MISMATCH))
     )
 
-    judged = verdict(CheckType.ATTRIBUTE, [outdated, mismatch])
-
-    assert (*ended(judged), judged.confidence) == (Outcome.REFUTED, Reason.VALUE_OUTDATED, 0.99)
-    lower = mismatch.model_copy(update={"tier": Tier.CURATED})
-    assert verdict(CheckType.ATTRIBUTE, [outdated, lower]).confidence == 0.99
-    again = outdated.model_copy(update={"source": "uniprot"})
-    assert verdict(CheckType.ATTRIBUTE, [outdated, again]).confidence == 0.999
-
-
-def test_an_edge_that_one_denies_and_another_lacks_is_surely_wrong() -> None:
-    lacking = told(Stance.CONTRADICTS, source="goa", reason=Reason.EDGE_UNSUPPORTED)
-
-    judged = verdict(TRIPLE, [contradicts(), lacking])
-
-    assert (judged.reason, judged.confidence) == (Reason.EDGE_NEGATED, 0.997)
-
-
-def test_plain_statement_beats_a_qualified_one() -> None:
-    by_descendant = told(Stance.SUPPORTS, reason=Reason.CONFIRMED_BY_DESCENDANT)
-
-    assert verdict(TRIPLE, [by_descendant]).reason is Reason.CONFIRMED_BY_DESCENDANT
-    assert verdict(TRIPLE, [by_descendant, supports(record="r2")]).reason is Reason.CONFIRMED
-    assert verdict(TRIPLE, [by_descendant, supports()]).reason is Reason.CONFIRMED
-
-
-# (3) silence of a closed source
-
-
-@pytest.mark.parametrize(
-    ("kind", "outcome", "reason"),
-    [
-        (CheckType.EXISTENCE, Outcome.REFUTED, Reason.UNKNOWN_ID),
-        (CheckType.ATTRIBUTE, Outcome.REFUTED, Reason.VALUE_MISMATCH),
-        (CheckType.TRIPLE, Outcome.REFUTED, Reason.EDGE_UNSUPPORTED),
-        (CheckType.POTENTIAL, Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE),
-    ],
-)
-@pytest.mark.parametrize("tier", [Tier.OWNER, Tier.CURATED, Tier.COMPUTED])
-def test_closed_silence_contradicts(kind: CheckType, tier: Tier, outcome: Outcome, reason: Reason) -> None:
-    judged = verdict(kind, [silent(CLOSED, tier), silent(OPEN, Tier.OWNER, source="other")])
-
-    assert (*ended(judged), judged.confidence) == (outcome, reason, SILENCE_PRIOR[tier])
-
-
-def test_score_below_the_cut_off_says_so() -> None:
-    below = [silent(CLOSED, Tier.COMPUTED, Reason.BELOW_THRESHOLD)]
-
-    assert ended(verdict(TRIPLE, below)) == (Outcome.REFUTED, Reason.BELOW_THRESHOLD)
-    assert ended(verdict(POTENTIAL, below)) == (Outcome.REFUTED, Reason.NOT_FOUND_ELSEWHERE)
-    assert verdict(TRIPLE, [*below, silent(CLOSED, Tier.COMPUTED, source="a")]).reason is Reason.BELOW_THRESHOLD
-
-
-# (4) only open silence
-
-
-@pytest.mark.parametrize("kind", [t for t in CheckType if t is not CheckType.STRUCTURE])
-@pytest.mark.parametrize("reason", [None, Reason.UNMAPPED_IDENTIFIER, Reason.BELOW_THRESHOLD])
-def test_open_silence_cannot_tell(kind: CheckType, reason: Reason | None) -> None:
-    judged = verdict(kind, [silent(OPEN, reason=reason)])
-
-    assert (*ended(judged), judged.confidence) == (Outcome.INSUFFICIENT, reason or Reason.NOTHING_FOUND, 0)
-
-
-# (5) nobody could be asked
-
-
-@pytest.mark.parametrize("kind", list(CheckType))
-def test_no_evidence_is_unavailable(kind: CheckType) -> None:
-    assert ended(verdict(kind, [])) == (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING)
+    assert ended(verdict(CheckType.ATTRIBUTE, [outdated, mismatch])) == (Outcome.REFUTED, Reason.VALUE_OUTDATED)
+    # Another that gives another reason makes it no surer.
+    lower, again = (mismatch.model_copy(update=said) for said in ({"tier": Tier.CURATED}, {"reason": outdated.reason}))
+    sure = [verdict(CheckType.ATTRIBUTE, [outdated, other]).confidence for other in (mismatch, lower, again)]
+    assert sure == [0.99, 0.99, 0.999]
 
 
 def test_gaps_say_why_nobody_could_be_asked() -> None:
@@ -240,15 +142,6 @@ def test_gaps_say_why_nobody_could_be_asked() -> None:
     assert verdict(TRIPLE, [], [uncovered, missing]).reason is Reason.REFERENCE_MISSING
     assert verdict(TRIPLE, [], [missing, uncovered, missing]).missing == (uncovered, missing)
     assert [str(gap) for gap in (uncovered, missing)] == ["goa (not covered)", "uniprot (reference missing)"]
-
-
-def test_verdict_stands_on_those_that_could_be_asked() -> None:
-    judged = verdict(TRIPLE, [silent(CLOSED)], [Gap("goa", Reason.REFERENCE_MISSING)])
-
-    assert (judged.outcome, [str(gap) for gap in judged.missing]) == (Outcome.REFUTED, ["goa (reference missing)"])
-
-
-# confidence
 
 
 @pytest.mark.parametrize(
@@ -268,16 +161,15 @@ def test_verdict_stands_on_those_that_could_be_asked() -> None:
         ([supports(Tier.CURATED, score=0.1)], 0.95),
         ([supports(Tier.CURATED), contradicts(Tier.TEXT)], 0.95),
         ([supports(Tier.CURATED), supports(Tier.TEXT, "r2")], 0.985),
+        ([told(Stance.SUPPORTS, Tier.TEXT, quote=quote) for quote in ("binds", "interacts")], 0.7),
+        ([contradicts(), told(Stance.CONTRADICTS, source="goa", reason=Reason.EDGE_UNSUPPORTED)], 0.997),
+        ([MERGED], 0.99),
+        ([MERGED, end("tail", Reason.ENDPOINT_MERGED)], 0.999),
+        *(([silent(CLOSED, tier)], SILENCE_PRIOR[tier]) for tier in (Tier.OWNER, Tier.CURATED, Tier.COMPUTED)),
     ],
 )
 def test_confidence(evidence: list[Evidence], confidence: float) -> None:
     assert verdict(TRIPLE, evidence).confidence == confidence
-
-
-def test_two_quotes_of_one_paper_are_one_record() -> None:
-    quotes = [told(Stance.SUPPORTS, Tier.TEXT, record="PMID:1", quote=q) for q in ("binds", "interacts")]
-
-    assert verdict(TRIPLE, quotes).confidence == PRIOR[Tier.TEXT]
 
 
 # properties
