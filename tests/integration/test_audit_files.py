@@ -155,12 +155,12 @@ Small = tuple[dict[str, str], dict[str, int], dict[str, int], dict[str, int], st
 SMALL: dict[str, Small] = {
     "edges without nodes": (
         {"pairs.csv": "from,to,kind\na,b,x\nb,c,x\nb,c,x\n"},
-        *({NODE: 3}, {"Node related_to Node": 3}, {"parallel_duplicate": 1}),
+        *({NODE: 3}, {"Node edge Node": 3}, {"parallel_duplicate": 1}),
         "pairs.csv: from as head, to as tail, no relation",
     ),
     "negated statements": (
         {"e.tsv": "subject\tpredicate\tobject\tnegated\nA:1\tp\tB:1\tTrue\nA:1\tp\tB:2\tFalse\n"},
-        *({NODE: 3}, {"Node p Node": 1}, {}),
+        *({NODE: 2}, {"Node p Node": 1}, {}),
         "e.tsv: 1 statement that something does not hold: no edges",
     ),
     "a node of which something is denied alone": (
