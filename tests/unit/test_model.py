@@ -1,6 +1,7 @@
 """The values that everything else speaks in."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import duckdb
 import pytest
@@ -93,7 +94,13 @@ def test_confidence_is_a_share() -> None:
 
 def test_finding_as_a_row() -> None:
     at = datetime(2026, 9, 2, tzinfo=UTC)
-    stated = {"source": "uniprot", "release": "2026_03", "record": "B4DFC2", "stance": "contradicts", "world": "closed"}
+    stated: dict[str, Any] = {
+        "source": "uniprot",
+        "release": "2026_03",
+        "record": "B4DFC2",
+        "stance": "contradicts",
+        "world": "closed",
+    }
     stated |= {"tier": "owner", "reason": "id_merged", "replacements": ("P21802",)}
     found = Verdict(
         outcome=Outcome.REFUTED,
