@@ -160,7 +160,7 @@ def _queries(place: Place) -> Iterator[Came]:
         for file in sorted(OBJECTIVES.glob("*.toml")):
 
             def run(file: Path = file) -> Came:
-                model = SearchModel(client, Meter(Limits(tokens=place.tokens)), place.folder / f"{file.stem}.jsonl")
+                model = SearchModel(client, Meter(Limits(tokens=place.tokens)))
                 return Came(5, len(model.queries(read_objective(file), ())), Counter())
 
             yield _one(5, run)

@@ -107,12 +107,12 @@ def _measured(known: Sequence[Known], search: PaperSearch, world: list[WholePape
         made = queries_of(concepts)
         met: dict[str, WholePaper] = {}
         for query in made:
-            found = search(query, SearchRules.shipped().limits.results).papers
+            found = search(query, SearchRules.shipped().limits["results"]).papers
             met |= {p.id: p for p in found if p.title != objective.title}
         strange = random.Random(number).sample(world, 20)  # noqa: S311
         papers = [*met.values(), *strange]
         judged = degrees(papers, objective, concepts)
-        kept = [j.degree >= SearchRules.shipped().papers.kept for j in judged]
+        kept = [j.degree >= SearchRules.shipped().limits["kept"] for j in judged]
         own = [bool(belongs.intersection(p.ids)) for p in papers]
         first = len(met)
         counts += [

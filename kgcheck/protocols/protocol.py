@@ -129,6 +129,11 @@ class StepParameter(Value):
         """The value behind its sign, where it is compared: ``< 0.05``."""
         return self.value if self.comparator in ("=", self.value[:1]) else f"{self.comparator} {self.value}"
 
+    @property
+    def setting(self) -> tuple[str, str]:
+        """Its name and value as a ready analysis takes them."""
+        return self.name.casefold().replace(" ", "_"), str(self.number or self.value)
+
 
 class StepTool(Value):
     """Software, a package or an instrument; ``version`` is empty where none is named."""

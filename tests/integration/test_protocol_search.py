@@ -15,7 +15,7 @@ from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import Objective, read_formatted
 from kgcheck.protocols.search.judging import SearchModel
-from kgcheck.protocols.search.run import SEARCH_FILE, MetPapers, SearchMeans, StudySearch, search_for
+from kgcheck.protocols.search.run import SEARCH_FILE, MetPapers, PaperSearcher, StudySearch
 from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support import loopback
@@ -80,7 +80,7 @@ def http(services: StudyServices, tmp_path: Path) -> Iterator[Callable[..., Http
 def look(http: Callable[..., Http], tmp_path: Path) -> Callable[..., StudySearch]:
     def search(today: str = DAY, **more: Any) -> StudySearch:
         given: dict[str, Any] = {"synonyms": synonyms, "http": http()} | more
-        return search_for(OBJECTIVE, tmp_path / "out", SearchMeans(**given), today=today)
+        return PaperSearcher(OBJECTIVE, **given).search(tmp_path / "out", today)
 
     return search
 

@@ -1,7 +1,7 @@
 """`kgcheck protocol check`: each remark where it is due and nowhere else; what fell, and what rests on it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,7 @@ from kgcheck.cli.protocol_commands import CHECK_FORMS
 from kgcheck.errors import InputFormat
 from kgcheck.ledger.verified import Verified
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason
-from kgcheck.protocols.checking.check import CheckedProtocol, PaperStanding, StudyWorlds, check_protocol
+from kgcheck.protocols.checking.check import CheckedProtocol, FactWorld, PaperStanding, StudyWorlds, check_protocol
 from kgcheck.protocols.checking.order import StepFlow
 from kgcheck.protocols.checking.remarks import CheckRules, StudyRemark, StudyState
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyDataSet, StudyProtocol, read_protocol
@@ -32,40 +32,15 @@ def judged(outcome: Outcome, reason: Reason, **more: Any) -> Verified:
     return Verified(outcome=outcome, reason=reason, run="r2", **({"at": LATER, "source": "string"} | more))
 
 
-class World:
-    """Facts as a test wants them."""
-
-    def __init__(
-        self,
-        known: Mapping[str, Verified] | None = None,
-        *,
-        there: bool | None = True,
-        change: Change | None = None,
-        releases: Mapping[str, frozenset[str]] | None = None,
-    ) -> None:
-        self._known, self._there, self._change, self._releases = known or {}, there, change, releases or {}
-
-    def judged(self, task: CheckTask) -> Verified | None:
-        return self._known.get(task.fingerprint)
-
-    def there(self, task: CheckTask) -> bool | None:
-        return self._there
-
-    def change(self, task: CheckTask) -> Change | None:
-        return self._change
-
-    def releases(self) -> Mapping[str, frozenset[str]]:
-        return self._releases
-
-
-class Papers:
-    """Papers as a test wants them."""
-
-    def __init__(self, **standing: PaperStanding) -> None:
-        self._standing = {name.replace("_", ":"): one for name, one in standing.items()}
-
-    def __call__(self, papers: Sequence[str]) -> Mapping[str, PaperStanding]:
-        return {paper: self._standing[paper] for paper in papers if paper in self._standing}
+def world(
+    known: Mapping[str, Verified] | None = None,
+    *,
+    there: bool | None = True,
+    change: Change | None = None,
+    releases: Mapping[str, frozenset[str]] | None = None,
+) -> FactWorld:
+    judged_ = known or {}
+    return FactWorld(lambda task: judged_.get(task.fingerprint), lambda _: there, lambda _: change, releases or {})
 
 
 def checked(study: StudyProtocol, **worlds: Any) -> CheckedProtocol:
@@ -111,9 +86,7 @@ def test_what_became_of_a_fact(
     before: Outcome | None, now: tuple[Outcome, Reason] | None, there: bool | None, remark: str
 ) -> None:
     study = protocol(step(1, facts=("F1",)), facts=(fact(1, EDGE, before),))
-    world = World({EDGE.fingerprint: judged(*now)} if now else {}, there=there)
-
-    found = checked(study, facts=world)
+    found = checked(study, facts=world({EDGE.fingerprint: judged(*now)} if now else {}, there=there))
 
     assert kinds(found) == [remark]
     assert bool(found.fallen) == (CheckRules.shipped().remarks[StudyRemark(remark)].state is StudyState.FALLEN)
@@ -124,20 +97,20 @@ def test_what_became_of_a_fact(
 @pytest.mark.parametrize("now", [REFUTED, SILENT, AWAY])
 def test_what_a_protocol_names_as_not_verified_alarms_nobody(now: tuple[Outcome, Reason]) -> None:
     study = protocol(step(1), facts=(fact(1, EDGE, now[0]),))
-    found = checked(study, facts=World({EDGE.fingerprint: judged(*now)}))
+    found = checked(study, facts=world({EDGE.fingerprint: judged(*now)}))
     assert [r.remark.value for r in found.remarks if r.about == "F1"] == ["fact_as_stated"]
 
     other = Outcome.INSUFFICIENT if now is REFUTED else Outcome.REFUTED
     changed = protocol(step(1), facts=(fact(1, EDGE, other),))
-    found = checked(changed, facts=World({EDGE.fingerprint: judged(*now)}))
+    found = checked(changed, facts=world({EDGE.fingerprint: judged(*now)}))
     assert "fact_as_stated" not in [r.remark.value for r in found.remarks]
 
 
 def test_an_older_judgement_overturns_nothing() -> None:
     study = protocol(step(1, facts=("F1",)), facts=(fact(1, EDGE),))
-    world = World({EDGE.fingerprint: judged(*REFUTED, at=MADE - timedelta(days=1))})
+    old = world({EDGE.fingerprint: judged(*REFUTED, at=MADE - timedelta(days=1))})
 
-    assert kinds(checked(study, facts=world)) == ["fact_not_looked_since"]
+    assert kinds(checked(study, facts=old)) == ["fact_not_looked_since"]
 
 
 def test_a_node_whose_id_was_merged_since_lets_its_facts_fall() -> None:
@@ -145,7 +118,7 @@ def test_a_node_whose_id_was_merged_since_lets_its_facts_fall() -> None:
     node = CheckTask(type=CheckType.EXISTENCE, subject=EDGE.subject)
     known = {EDGE.fingerprint: judged(*RIGHT), node.fingerprint: judged(Outcome.REFUTED, Reason.ID_MERGED)}
 
-    found = checked(study, facts=World(known, change=Change(kind=ChangeKind.REPOINT, to="P10009")))
+    found = checked(study, facts=world(known, change=Change(kind=ChangeKind.REPOINT, to="P10009")))
 
     (remark,) = [r for r in found.remarks if r.remark is StudyRemark.FACT_ID_OUTDATED]
     assert remark.finding == node.fingerprint
@@ -157,8 +130,8 @@ def test_a_newer_release_of_its_source_makes_a_fact_stale() -> None:
     study = protocol(step(1, facts=("F1",)), facts=(fact(1, EDGE),))
     known = {EDGE.fingerprint: judged(*RIGHT, release="12.0")}
 
-    assert kinds(checked(study, facts=World(known, releases={"string": frozenset({"12.0"})}))) == ["fact_verified"]
-    found = checked(study, facts=World(known, releases={"string": frozenset({"12.5"})}))
+    assert kinds(checked(study, facts=world(known, releases={"string": frozenset({"12.0"})}))) == ["fact_verified"]
+    found = checked(study, facts=world(known, releases={"string": frozenset({"12.5"})}))
     assert kinds(found) == ["fact_stale"]
     assert "string is 12.5 now; judged by 12.0" in found.remarks[0].note
 
@@ -172,7 +145,7 @@ def test_what_rests_on_a_fallen_step_falls_with_it() -> None:
         facts=(fact(1, EDGE), fact(2, edge_task("P10001", "P10003"))),
     )
 
-    found = checked(study, facts=World({EDGE.fingerprint: judged(*REFUTED)}))
+    found = checked(study, facts=world({EDGE.fingerprint: judged(*REFUTED)}))
 
     (fallen,) = found.fallen
     assert (fallen.step, fallen.because, fallen.downstream) == ("S1.1", ("F1",), ("S1.2", "S1.3"))
@@ -198,7 +171,7 @@ def test_what_rests_on_a_fallen_step_falls_with_it() -> None:
 def test_what_became_of_a_paper(standing: PaperStanding, remarks: list[str]) -> None:
     study = protocol(step(1, passages=("Q1",)), passages=(passage(1, "Cells were seen."),))
 
-    assert kinds(checked(study, papers=Papers(PMID_99990001=standing))) == remarks
+    assert kinds(checked(study, papers=lambda papers: dict.fromkeys(papers, standing))) == remarks
 
 
 def test_a_paper_that_the_protocol_calls_retracted_needs_no_look() -> None:
@@ -393,7 +366,7 @@ def test_a_long_protocol_takes_time_in_proportion() -> None:
     )
     found: list[CheckedProtocol] = []
 
-    assert spent(lambda: found.append(checked(study, facts=World()))) < 5
+    assert spent(lambda: found.append(checked(study, facts=world()))) < 5
     assert len([r for r in found[0].remarks if r.remark is StudyRemark.PARAMETER_FAR]) == count
 
 
@@ -402,7 +375,7 @@ def hostile() -> CheckedProtocol:
     text = "</script><img src=x> \x1b[31m \u202eevil {{ 7 }} [a](javascript:b) | `c` \u2028 %s{0} \x00"
     study = protocol(step(1, text, facts=("F1",), takes=text), facts=(fact(1, EDGE),), title=text)
     known = {EDGE.fingerprint: judged(*REFUTED, record=text)}
-    return checked(study, facts=World(known, change=Change(kind=ChangeKind.REPOINT, to=text)))
+    return checked(study, facts=world(known, change=Change(kind=ChangeKind.REPOINT, to=text)))
 
 
 @pytest.mark.parametrize("form", CHECK_FORMS)

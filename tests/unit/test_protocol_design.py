@@ -214,8 +214,8 @@ def test_referability_decides_where_somebody_judged_it() -> None:
 def test_stages_by_words_and_likeness() -> None:
     assert stage_of("Statistical analysis", "Tests were two-sided.") == "statistics"
     assert stage_of("", "Nothing of that.") == DesignRules.shipped().otherwise
-    assert likeness(EXPRESSION, EXPRESSION.replace("0.05", "0.1")) >= DesignRules.shipped().limits.alike
-    assert likeness(EXPRESSION, DOWNLOAD) < DesignRules.shipped().limits.alike
+    assert likeness(EXPRESSION, EXPRESSION.replace("0.05", "0.1")) >= DesignRules.shipped().shares["alike"]
+    assert likeness(EXPRESSION, DOWNLOAD) < DesignRules.shipped().shares["alike"]
 
 
 # With a model
@@ -375,7 +375,7 @@ def test_the_reviewer_is_heard_at_most_six_rounds_and_sees_what_was_thrown_away(
     made = desk.design(script(lambda _: [{**STEP, "sentences": [SENTENCE, bad]}], approve=lambda n: n <= 4))
     details = desk.asked("WrittenDetails")
 
-    assert len(details) == DesignRules.shipped().limits.rounds
+    assert len(details) == DesignRules.shipped().limits["rounds"]
     assert "remarks" not in details[0]
     assert details[1]["remarks"] == ["Say more."]
     assert [d["text"] for d in details[1]["thrown_away"]] == ["Drink tea."]

@@ -3,13 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from benchmarks.protocol_checks import order_score
 from kgcheck.protocols.checking.check import StudyWorlds, check_protocol
 from kgcheck.protocols.checking.order import likely_order, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
-from kgcheck.protocols.design.material import DesignRules, DesignTemperatures
 from tests.support.protocols import protocol, step
 from tests.support.spent import spent
 
@@ -71,11 +69,3 @@ def test_hostile_texts_take_no_time(text: str) -> None:
     steps = [text + str(n) for n in range(5)]
 
     assert spent(lambda: (odd_values(text), likely_order(steps))) < 2
-
-
-@pytest.mark.parametrize(("role", "temperature"), [("designer", -0.1), ("reviewer", 2.1)])
-def test_a_temperature_out_of_bounds_is_refused(role: str, temperature: float) -> None:
-    shipped = DesignRules.shipped().temperatures.model_dump()
-
-    with pytest.raises(ValidationError, match=role):
-        DesignTemperatures.model_validate(shipped | {role: temperature})

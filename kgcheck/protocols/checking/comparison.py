@@ -5,7 +5,7 @@ passages. Each difference is a remark.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
@@ -25,14 +25,8 @@ from kgcheck.protocols.design.by_rules import (
     words_of_analysis,
 )
 from kgcheck.protocols.design.material import DesignRules, facts_named, holds_words, strange_marks
-from kgcheck.protocols.programs.analyses import ready_analyses
-from kgcheck.protocols.protocol import (
-    ReportStep,
-    StudyGrounds,
-    StudyPassage,
-    StudyProtocol,
-    StudyStep,
-)
+from kgcheck.protocols.programs.analyses import ReadyAnalysis, ready_analyses
+from kgcheck.protocols.protocol import ReportStep, StudyGrounds, StudyPassage, StudyProtocol, StudyStep
 from kgcheck.protocols.reports.steps import read_step
 
 _SHOWN = 90
@@ -51,7 +45,8 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
     for name in StudyProtocol.model_fields:
         if design and _compared(protocol, name) != _compared(design, name):
             yield remarked(StudyRemark.DESIGN_DIFFERS, f"{name}: the material beside it makes another", about=name)
-    is_comparable = protocol.rules == DesignRules.shipped().digest
+    rules = DesignRules.shipped()
+    is_comparable = protocol.rules == rules.digest
     by_rules = is_comparable and protocol.made_by == "rules"
     if is_comparable:
         yield from _fixed_remarks(protocol)
@@ -60,26 +55,25 @@ def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = N
         yield remarked(StudyRemark.STEP_NOT_COMPARED, note)
     if by_rules:
         yield from _section_remarks(protocol)
-        yield from _about_remarks(protocol)
-        yield from _note_remarks(protocol)
     passages = {passage.id: passage for passage in protocol.passages}
     for step in protocol.steps:
         own = [passages[i] for i in step.passages]
-        if quoted_text(step) is not None and own:
-            differences = [*_of_quoted(step, own, passages)]
-            if by_rules:
-                differences += _of_rules(step, own, protocol)
-        elif step.fixed in DesignRules.shipped().fixed:
-            # It was made again, or by other rules.
-            differences = []
-        else:
-            differences = [*_of_written(step, own, protocol)]
-            if by_rules:
-                differences.append("text: rules alone write quotes and fixed steps, and it is neither")
-        yield from (_differing(step, note) for note in differences)
-        if step.analysis and not (step.fixed and is_comparable):
-            yield from _analysis_remarks(step, own)
-        if not step.facts and quoted_text(step) is None and not (step.fixed and is_comparable):
+        is_made_again, is_quote = bool(step.fixed) and is_comparable, quoted_text(step) is not None
+        notes: list[str] = []
+        if is_quote and own:
+            notes += [*_of_quoted(step, own, passages), *(_of_rules(step, own, protocol) if by_rules else ())]
+        # One of the fixed ones was made again, or by other rules.
+        elif step.fixed not in rules.fixed:
+            notes += _of_written(step, own, protocol)
+            notes += ["text: rules alone write quotes and fixed steps, and it is neither"] if by_rules else []
+        ready = ready_analyses().get(step.analysis)
+        if ready and not is_made_again:
+            notes += _of_analysis(step, own, ready)
+        elif step.analysis and not is_made_again:
+            note = f"{step.analysis!r}; there are {', '.join(ready_analyses())}"
+            yield remarked(StudyRemark.ANALYSIS_UNKNOWN, note, step=step.id, about=step.analysis)
+        yield from (remarked(StudyRemark.STEP_DIFFERS, note, step=step.id) for note in notes)
+        if not step.facts and not is_quote and not is_made_again:
             yield from _unfounded(step.id, (step.text, step.control, step.rationale))
     for section in protocol.sections:
         if not by_rules and not any(step.facts for step in section.steps):
@@ -100,37 +94,27 @@ def _compared(protocol: StudyProtocol, name: str) -> object:
     ]
 
 
-def _differing(step: StudyStep, note: str) -> StudyRemarked:
-    return remarked(StudyRemark.STEP_DIFFERS, note, step=step.id)
-
-
 def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Compare the fixed steps with those that the facts make now."""
     rules = DesignRules.shipped()
-    wanted: dict[str, list[StudyStep]] = {}
+    wanted: defaultdict[str, list[StudyStep]] = defaultdict(list)
     for _, step in fixed_steps(protocol):
-        wanted.setdefault(step.fixed, []).append(step)
-    for step in protocol.steps:
-        if step.fixed not in rules.fixed:
-            continue
-        left = wanted.get(step.fixed, [])
-        if not left:
-            yield _differing(step, f"nothing that it rests on makes a step {step.fixed!r}")
+        wanted[step.fixed].append(step)
+    for step in (step for step in protocol.steps if step.fixed in rules.fixed):
+        if not (left := wanted[step.fixed]):
+            note = f"nothing that it rests on makes a step {step.fixed!r}"
+            yield remarked(StudyRemark.STEP_DIFFERS, note, step=step.id)
             continue
         best = max(left, key=lambda one: len(_same(step, one)))
         left.remove(best)
-        same = _same(step, best)
-        for name in (n for n in StudyStep.model_fields if n not in _OWN and n not in same):
-            own, other = getattr(step, name), getattr(best, name)
+        for name in (n for n in StudyStep.model_fields if n not in _OWN and n not in _same(step, best)):
             note = f"{name}: {_of_field(step, name)} instead of {_of_field(best, name)}"
-            is_reworded = name in _WORDS and _is_reworded(own, other, protocol)
+            is_reworded = name in _WORDS and _is_reworded(getattr(step, name), getattr(best, name), protocol)
             yield remarked(StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.STEP_DIFFERS, note, step=step.id)
-    # A model takes no analysis over as it stands.
-    needed = wanted if protocol.made_by == "rules" else {n: wanted[n] for n in wanted if n in rules.graph_steps}
-    for name, steps in needed.items():
-        for missing in steps:
-            note = f"{name}: {missing.text[:_SHOWN]!r}"
-            yield remarked(StudyRemark.STEP_MISSING, note, about=name)
+    for name, steps in wanted.items():
+        # A model takes no analysis over as it stands.
+        for missing in steps if protocol.made_by == "rules" or name in rules.graph_steps else ():
+            yield remarked(StudyRemark.STEP_MISSING, f"{name}: {missing.text[:_SHOWN]!r}", about=name)
 
 
 def _same(one: StudyStep, other: StudyStep) -> frozenset[str]:
@@ -207,25 +191,22 @@ def _of_field(step: StudyStep | ReportStep, name: str) -> str:
     value = getattr(step, name)
     if not isinstance(value, tuple):
         return repr(str(value)[:_SHOWN])
-    parts = [part if isinstance(part, str) else _in_short(part) for part in value]
+    parts = []
+    for part in value:
+        called, written = getattr(part, "name", str(part)), getattr(part, "written", "")
+        parts.append(f"{called} {written}" if written and written != called else called)
     return f"[{', '.join(parts)}]"[:_SHOWN]
 
 
-def _in_short(part: object) -> str:
-    name, value = getattr(part, "name", ""), getattr(part, "written", "")
-    return f"{name} {value}".strip() if value and value != name else str(name)
-
-
 def _section_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Compare headings, reasons and summaries of sections with those of their stages."""
+    """Compare sections with their stages, the notes on lacks with the steps, and the objective with the nodes."""
     stages = {stage.heading: stage for stage in DesignRules.shipped().stages}
     for section in protocol.sections:
-        stage = stages.get(section.heading)
-        if stage is None:
+        if section.heading not in stages:
             note = f"{section.id}: no stage of a study is called {section.heading!r}"
             yield remarked(StudyRemark.SECTION_DIFFERS, note, about=section.id)
             continue
-        made = section_of(stage, section.steps)
+        made = section_of(stages[section.heading], section.steps)
         for name in ("rationale", "summary"):
             own, other = getattr(section, name), getattr(made, name)
             if _plain(own) != _plain(other):
@@ -233,89 +214,80 @@ def _section_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
                 is_reworded = _is_reworded(own, other, protocol)
                 kind = StudyRemark.STEP_REWORDED if is_reworded else StudyRemark.SECTION_DIFFERS
                 yield remarked(kind, note, about=section.id)
-
-
-def _note_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Compare the notes on what the protocol lacks with its steps."""
-    headings = {section.heading for section in protocol.sections if section.steps}
-    stages = [stage.name for stage in DesignRules.shipped().stages if stage.heading in headings]
-    for note, lacks in lacks_of([*protocol.steps], stages).items():
+    for about, note in _about_differences(protocol):
+        yield remarked(StudyRemark.SECTION_DIFFERS, note, about=about)
+    filled = {stages[s.heading].name for s in protocol.sections if s.steps and s.heading in stages}
+    for note, lacks in lacks_of([*protocol.steps], filled).items():
         if lacks != (note in protocol.notes):
             shown = "holds, and is no note" if lacks else "is a note, and does not hold"
             yield remarked(StudyRemark.SECTION_DIFFERS, f"{note!r} {shown}", about=note)
 
 
-def _about_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Names of the objective that are neither a node of the protocol nor in its notes."""
-    known = {name.casefold() for node in protocol.nodes for name in node.called}
-    for name in protocol.objective.about if protocol.nodes else ():
-        plain = " ".join(name.split())
-        words = plain.partition(" ")[2] or plain
-        if {plain.casefold(), words.casefold()} & known or any(plain in note for note in protocol.notes):
-            continue
-        note = f"the objective is about {plain!r}, which is no node of the protocol and in none of its notes"
-        yield remarked(StudyRemark.SECTION_DIFFERS, note, about=plain)
-    about = {" ".join(name.split()).casefold() for name in protocol.objective.about}
-    named = {end for name in about for end in (name, name.partition(" ")[2])}
-    for node in protocol.nodes:
-        if not named & {name.casefold() for name in node.called} and str(node.ref) not in " ".join(protocol.notes):
-            note = f"{node.name} ({node.ref}) is a node of the protocol, and the objective does not name it"
-            yield remarked(StudyRemark.SECTION_DIFFERS, note, about=str(node.ref))
+def _about_differences(protocol: StudyProtocol) -> Iterator[tuple[str, str]]:
+    """Names of the objective that are no node and in no note, and nodes that it does not name."""
+    nodes = {node: {name.casefold() for name in node.called} for node in protocol.nodes}
+    known = set().union(*nodes.values())
+    names = [" ".join(name.split()) for name in protocol.objective.about]
+    # A name may stand behind the label of its node.
+    ends = {name: {name.casefold(), (name.partition(" ")[2] or name).casefold()} for name in names}
+    for name in names if nodes else ():
+        if not ends[name] & known and not any(name in note for note in protocol.notes):
+            yield name, f"the objective is about {name!r}, which is no node of the protocol and in none of its notes"
+    for node, called in nodes.items():
+        if not called & set().union(*ends.values()) and str(node.ref) not in " ".join(protocol.notes):
+            shown = f"{node.name} ({node.ref})"
+            yield str(node.ref), f"{shown} is a node of the protocol, and the objective does not name it"
 
 
 def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[str, StudyPassage]) -> Iterator[str]:
     """Yield what a step in the words of a paper has and its passages lack."""
-    text = quoted_text(step)
-    if _spelt_alike(text or "") not in [_spelt_alike(passage.quote) for passage in own]:
-        yield f"text: {str(text)[:_SHOWN]!r} is not the quote of {', '.join(step.passages)}: {own[0].quote[:_SHOWN]!r}"
+    text, places = quoted_text(step) or "", ", ".join(step.passages)
+    if _spelt_alike(text) not in [_spelt_alike(passage.quote) for passage in own]:
+        yield f"text: {text[:_SHOWN]!r} is not the quote of {places}: {own[0].quote[:_SHOWN]!r}"
     read = {i: _read(passages[i].quote) for i in step.quoted}
-    yield from (f"parameters: {p.name} names no passage" for p in step.parameters if not p.passage)
     quotes = " ".join(passage.quote for passage in own)
-    known = {name for one in read.values() for name in one.statistics}
-    yield from (
-        f"statistics: {', '.join(step.passages)} has no {name!r}"
-        for name in step.statistics
-        if name not in known and not holds_words(quotes, name)
-    )
+    yield from (f"parameters: {p.name} names no passage" for p in step.parameters if not p.passage)
+    statistics = {name for one in read.values() for name in one.statistics}
+    for name in step.statistics:
+        if name not in statistics and not holds_words(quotes, name):
+            yield f"statistics: {places} has no {name!r}"
     for tool in step.tools:
-        places = [tool.passage] if tool.passage else [*step.passages]
-        known = {t.name for i in places for t in read[i].tools}
-        if tool.name not in known and not holds_words(" ".join(passages[i].quote for i in places), tool.name):
-            yield f"tools: {', '.join(places)} has no {tool.name!r}"
+        named = [tool.passage] if tool.passage else [*step.passages]
+        words = " ".join(passages[i].quote for i in named)
+        if not any(tool.name == t.name for i in named for t in read[i].tools) and not holds_words(words, tool.name):
+            yield f"tools: {', '.join(named)} has no {tool.name!r}"
     accessions = {d.id for one in read.values() for d in one.data_sets}
-    yield from (
-        f"data sets: no passage names {i}" for i in step.data_sets if i not in accessions and not holds_words(quotes, i)
-    )
+    for i in step.data_sets:
+        if i not in accessions and not holds_words(quotes, i):
+            yield f"data sets: no passage names {i}"
     items = {item.name for one in read.values() for item in (*one.inputs, *one.outputs)}
-    stems_ = item_words(quotes)
     for item in (*step.inputs, *step.outputs):
-        if item.name not in items and not item_words(item.name) <= stems_:
+        if item.name not in items and not item_words(item.name) <= item_words(quotes):
             yield f"takes or makes: no passage names {item.name!r}"
 
 
 def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol) -> Iterator[str]:
     """Yield what rules take from the passages of a step, and it lacks."""
-    read = [_read(passage.quote) for passage in own]
-    statistics = dict.fromkeys(name for one in read for name in one.statistics)
-    tools = dict.fromkeys(tool.name for one in read for tool in one.tools)
+    read = {passage.id: _read(passage.quote) for passage in own}
+    first = read[own[0].id]
+    statistics = dict.fromkeys(name for one in read.values() for name in one.statistics)
+    tools = dict.fromkeys(tool.name for one in read.values() for tool in one.tools)
     for kind, wanted, has in (
         ("statistics", statistics, step.statistics),
         ("tools", tools, [tool.name for tool in step.tools]),
     ):
         if lost := [name for name in wanted if name not in has]:
             yield f"{kind}: its passages name {', '.join(lost)}"
-    by_passage = {passage.id: one for passage, one in zip(own, read, strict=True)}
-    for parameter in step.parameters:
-        given = by_passage.get(parameter.passage)
-        if given and (parameter.name, parameter.value) not in {(p.name, p.value) for p in given.parameters}:
-            yield f"parameters: {parameter.passage} has no {parameter.name} {parameter.written}"
     settings = {(p.name, p.value) for p in step.parameters}
-    measured = ((p.name, p.value) for one in read for p in one.parameters if p.unit)
-    if lost := [f"{name} {value}" for name, value in measured if (name, value) not in settings]:
+    for p in step.parameters:
+        if p.passage in read and (p.name, p.value) not in {(q.name, q.value) for q in read[p.passage].parameters}:
+            yield f"parameters: {p.passage} has no {p.name} {p.written}"
+    measured = ((p.name, p.value) for one in read.values() for p in one.parameters if p.unit)
+    if lost := [" ".join(setting) for setting in measured if setting not in settings]:
         yield f"parameters: its passages have {', '.join(lost)}"
     for kind in ("inputs", "outputs"):
-        if _plain(getattr(step, kind)) != _plain(getattr(read[0], kind)):
-            yield f"{kind}: {_of_field(step, kind)} instead of {_of_field(read[0], kind)} of its first passage"
+        if _plain(getattr(step, kind)) != _plain(getattr(first, kind)):
+            yield f"{kind}: {_of_field(step, kind)} instead of {_of_field(first, kind)} of its first passage"
     facts = facts_named(own[0].quote, protocol)
     if protocol.nodes and set(step.facts) != set(facts):
         strange = [i for i in step.facts if i not in facts]
@@ -333,76 +305,56 @@ def _read(quote: str) -> ReportStep:
 
 def _of_written(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProtocol) -> Iterator[str]:
     """Yield what a step states and nothing that it names bears out."""
-    facts = {fact.id: fact.stated for fact in protocol.facts}
-    stated = [*(f"{p.heading} {p.quote}" for p in own), *(facts[i] for i in step.facts)]
-    if not stated:
-        return
-    ready = ready_analyses().get(step.analysis)
+    stated = [f"{p.heading} {p.quote}" for p in own] + [f.stated for f in protocol.facts if f.id in step.facts]
     parts = [
         *(f"{p.name} {p.comparator} {p.value}" for p in step.parameters),
         *(t.written for t in step.tools),
         *(item.name for item in (*step.inputs, *step.outputs)),
-        *step.statistics,
-        *step.data_sets,
-        protocol.objective.text,
-        *(words_of_analysis(ready, DesignRules.shipped().analyses[ready.name]) if ready else ()),
+        *(*step.statistics, *step.data_sets, protocol.objective.text),
+        *(words_of_analysis(step.analysis) if step.analysis in ready_analyses() else ()),
     ]
-    if why := strange_marks(step.text, [*stated, *parts]):
+    if stated and (why := strange_marks(step.text, [*stated, *parts])):
         yield f"text: {why}"
-    elif opposes(step.text, stated) == -1:
+    elif stated and opposes(step.text, stated) == -1:
         yield "text: it says the opposite of what it names"
 
 
-def _analysis_remarks(step: StudyStep, own: Sequence[StudyPassage]) -> Iterator[StudyRemarked]:
-    """Remark on what a step asks of its ready analysis, which cannot do it."""
-    ready = ready_analyses().get(step.analysis)
-    if ready is None:
-        known = ", ".join(ready_analyses())
-        note = f"{step.analysis!r}; there are {known}"
-        yield remarked(StudyRemark.ANALYSIS_UNKNOWN, note, step=step.id, about=step.analysis)
-        return
+def _of_analysis(step: StudyStep, own: Sequence[StudyPassage], ready: ReadyAnalysis) -> Iterator[str]:
+    """Yield what a step asks of its ready analysis, which cannot do it."""
     for parameter in step.parameters:
-        name, value = parameter.name.casefold().replace(" ", "_"), str(parameter.number or parameter.value)
         if not parameter.passage:
+            name, value = parameter.setting
             try:
                 ready.numbers({name: value})
             except (UnknownName, UsageError) as error:
-                yield _differing(step, f"parameters: {error.message}")
-    use = DesignRules.shipped().analyses[ready.name]
-    words = " ".join((*words_of_analysis(ready, use), *(passage.quote for passage in own)))
+                yield f"parameters: {error.message}"
+    words = " ".join((*words_of_analysis(ready.name), *(passage.quote for passage in own)))
     for name in step.statistics:
         if name not in ready.statistics and not holds_words(words, name):
-            yield _differing(
-                step, f"statistics: {ready.name} makes no {name!r}; it makes {', '.join(ready.statistics)}"
-            )
+            yield f"statistics: {ready.name} makes no {name!r}; it makes {', '.join(ready.statistics)}"
 
 
 def _unfounded(step: str, texts: Iterable[str]) -> Iterator[StudyRemarked]:
     """Sentences that claim to be verified, of what names no fact."""
-    claims, denials = (_any(kind) for kind in ("claims", "denies_claims"))
+    words = CheckRules.shipped().words
+    claims, denials = (rf"(?i)\b(?:{'|'.join(words[kind])})\b" for kind in ("claims", "denies_claims"))
     for sentence in (s for text in texts for s in re.split(r"(?<=[.;!?])\s+", text)):
-        if claims.search(sentence) and not denials.search(sentence):
+        if re.search(claims, sentence) and not re.search(denials, sentence):
             yield remarked(StudyRemark.STATEMENT_UNFOUNDED, repr(sentence[:_SHOWN]), step=step)
-
-
-@cache
-def _any(kind: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(CheckRules.shipped().words[kind])})\b", re.IGNORECASE)
 
 
 def _passage_remarks(passages: Iterable[StudyPassage]) -> Iterator[StudyRemarked]:
     """Passages that were changed since they were taken, and papers of which they say different things."""
-    by_paper: dict[str, list[StudyPassage]] = {}
+    by_paper: defaultdict[str, list[StudyPassage]] = defaultdict(list)
     for passage in passages:
         if passage.digest and passage.digest != passage.digest_now:
             note = f"{passage.id} of {passage.paper} was changed after it was taken from the paper"
             yield remarked(StudyRemark.PASSAGE_DIFFERS, note, about=passage.id)
-        by_paper.setdefault(passage.paper, []).append(passage)
-    for own in by_paper.values():
+        by_paper[passage.paper].append(passage)
+    for paper, own in by_paper.items():
         for name in ("title", "year", "url"):
             counts = Counter(getattr(passage, name) for passage in own)
             if len(counts) > 1:
                 shown = " and ".join(repr(str(value)[:_SHOWN]) for value in counts)
                 rare = next(p for p in reversed(own) if getattr(p, name) == min(counts, key=lambda v: counts[v]))
-                note = f"{own[0].paper}: its {name} is {shown}"
-                yield remarked(StudyRemark.PASSAGE_DIFFERS, note, about=rare.id)
+                yield remarked(StudyRemark.PASSAGE_DIFFERS, f"{paper}: its {name} is {shown}", about=rare.id)

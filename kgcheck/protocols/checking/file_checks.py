@@ -1,8 +1,9 @@
 """Check or score protocol files over a Context: its ledger, graph, papers, data repositories."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from kgcheck.context import Context, noting
 from kgcheck.errors import InputError, UnknownName, UsageError
+from kgcheck.inputs import sha256_of
 from kgcheck.llm.budget import Limits, Meter, spent_note, total_meter
 from kgcheck.model import Change, CheckTask, CheckType, Ref, Triple
 from kgcheck.options import Spending
 from kgcheck.protocols.checking.check import (
     CheckedProtocol,
     DataSetLookup,
+    FactWorld,
     PaperLookup,
     PaperStanding,
     StudyWorlds,
@@ -29,7 +32,6 @@ from kgcheck.protocols.protocol import FILE, StudyProtocol, read_protocol
 
 if TYPE_CHECKING:
     from kgcheck.graph.store import GraphStore
-    from kgcheck.ledger.verified import VerifiedReader
     from kgcheck.literature.store import DocumentStore
     from kgcheck.literature.works import Works
 
@@ -43,21 +45,19 @@ def check_files(
     """Check protocols in files; data sets are looked up where the context is live, else taken as they stand there."""
     # All are read before anything is opened or asked; one that is no protocol does not stop the others.
     named: list[tuple[str, str, StudyProtocol]] = []
-    refused: list[InputError] = []
-    results: dict[str, CheckedProtocol] = {}
-    paths = list(files)
+    refused: dict[str, InputError] = {}
+    paths = [str(path) for path in files]
     for path in paths:
         try:
-            protocol = read_protocol(path)
-            named.append((str(path), sha256(path.read_bytes()).hexdigest(), protocol))
+            protocol = read_protocol(Path(path))
+            named.append((path, sha256_of(Path(path)), protocol))
         except InputError as error:
-            refused.append(error)
-            results[str(path)] = unreadable(str(path), error.message)
+            refused[path] = error
     if refused and not named:
-        raise refused[0]
+        raise next(iter(refused.values()))
     found, notes = _checked(context, named, bibliography, data_sets)
-    results |= {one.name: one for one in found}
-    return [results[str(path)] for path in paths], notes
+    results = {one.name: one for one in found} | {path: unreadable(path, e.message) for path, e in refused.items()}
+    return [results[path] for path in paths], notes
 
 
 def check_text(
@@ -88,7 +88,7 @@ def _checked(
             facts=_fact_world(context, not_looked),
             papers=_paper_lookup(context, bibliography, opened, notes, not_looked),
             data_sets=data_sets,
-            clauses=_Clauses(context).objection,
+            clauses=partial(_clause_objection, context, {}),
         )
         if data_sets is None:
             not_looked["data sets"] = "nobody was asked: what the protocol has of them is taken"
@@ -103,17 +103,14 @@ def _checked(
 
 def _design(file: Path, protocol: StudyProtocol) -> StudyProtocol | None:
     """The protocol as the material beside its file makes it; None where that is of another, or of other rules."""
-    folder = DesignFolder(file.parent)
     if protocol.rules != DesignRules.shipped().digest or not file.is_file():
         return None
     try:
-        material = folder.read()
+        material = DesignFolder(file.parent).read()
     except InputError:
         return None
-    if material is None or material.made_by != "rules":
-        return None
-    is_its_own = file.name == FILE or material.made_at == protocol.made_at
-    return design_by_rules(material) if is_its_own else None
+    is_its_own = material and (file.name == FILE or material.made_at == protocol.made_at)
+    return design_by_rules(material) if material and is_its_own and material.made_by == "rules" else None
 
 
 def score_file(
@@ -143,7 +140,7 @@ def score_file(
     return measured(protocol, str(file), judgements), tuple(notes)
 
 
-def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None":
+def _fact_world(context: Context, not_looked: dict[str, str]) -> FactWorld | None:
     reader = context.verified_if_there()
     if reader is None:
         not_looked["facts"] = "there is no ledger of audits"
@@ -151,24 +148,69 @@ def _fact_world(context: Context, not_looked: dict[str, str]) -> "_Facts | None"
     graph = context.graph_if_there()
     if graph is None:
         not_looked["graph"] = "no graph is named: whether it still has the facts is not known"
-    releases: dict[str, set[str]] = {}
+    releases: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     if context.reference:
         from kgcheck.reference.snapshot import Snapshot
 
         with Snapshot(context.reference, context.schema) as snapshot:
             for release in snapshot.releases():
-                releases.setdefault(release.source, set()).add(release.release)
+                releases[release.source] |= {release.release}
     else:
         not_looked["releases"] = "no reference snapshot is named"
-    return _Facts(context, reader, graph, {name: frozenset(found) for name, found in releases.items()})
+
+    def change(task: CheckTask) -> Change | None:
+        with context.reading() as ledger, suppress(UnknownName):
+            return ledger.finding(task.fingerprint).change
+        return None
+
+    return FactWorld(reader.of, partial(_has, graph) if graph else lambda _: None, change, releases)
+
+
+def _has(graph: "GraphStore", task: CheckTask) -> bool | None:
+    try:
+        if task.type is CheckType.TRIPLE and task.object and task.relation:
+            return bool(graph.edges(Triple(head=task.subject, relation=task.relation, tail=task.object)))
+        node = graph.node(task.subject)
+    except UnknownName:
+        # A graph of another profile.
+        return None
+    if node is None or task.type is not CheckType.ATTRIBUTE or task.value is None:
+        return node is not None
+    value = node.get(task.attribute or "")
+    return str(value) == task.value if isinstance(value, str | int | float) else None
+
+
+def _clause_objection(
+    context: Context,
+    known: dict[Ref, tuple[str, ...]],
+    task: CheckTask,
+    text: str,
+    called: Mapping[Ref, Sequence[str]],
+) -> str:
+    """Hold a clause against its task; a node goes by any of its names, one that no graph here has by any at all."""
+    from kgcheck.grounding.brief import stated
+
+    ends, graph = [ref for ref in (task.subject, task.object) if ref], context.graph_if_there()
+    marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
+    try:
+        schema = context.schema
+        for ref in (ref for ref in ends if ref not in known):
+            is_there = graph is not None and graph.node(ref) is not None
+            known[ref] = (*context.names().of_many([ref]).get(ref, ()), ref.id) if is_there else ()
+        pattern = re.escape(stated(task, schema, marks.__getitem__))
+    except UnknownName:
+        # A protocol of another profile.
+        return ""
+    for ref, mark in marks.items():
+        choice = "|".join(map(re.escape, (*known[ref], *called.get(ref, ())))) if known[ref] else ".+"
+        pattern = pattern.replace(re.escape(mark), f"(?:{choice})")
+    if re.fullmatch(pattern, text, re.IGNORECASE):
+        return ""
+    return f"it is about {stated(task, schema, lambda ref: (*known[ref], ref.id)[0])!r}"
 
 
 def _paper_lookup(
-    context: Context,
-    bibliography: Path | None,
-    opened: ExitStack,
-    notes: list[str],
-    not_looked: dict[str, str],
+    context: Context, bibliography: Path | None, opened: ExitStack, notes: list[str], not_looked: dict[str, str]
 ) -> PaperLookup | None:
     works = None
     if bibliography or context.live:
@@ -179,109 +221,33 @@ def _paper_lookup(
     if works is None and store is None:
         not_looked["papers"] = "neither papers nor a bibliography is named, and no service is asked"
         return None
-    return partial(_standing, works, store)
+
+    def standing(papers: Sequence[str]) -> dict[str, PaperStanding]:
+        found = {paper: _in_index(store, paper) if store else PaperStanding() for paper in papers}
+        return found | (_in_works(works, {p: one for p, one in found.items() if not one.retracted}) if works else {})
+
+    return standing
 
 
-class _Clauses:
-    """Clauses as tasks state them; a node goes by any of its names, one that no graph here has by any at all."""
-
-    def __init__(self, context: Context) -> None:
-        self._context, self._graph = context, context.graph_if_there()
-        self._names: dict[Ref, tuple[str, ...]] = {}
-
-    def objection(self, task: CheckTask, text: str, called: Mapping[Ref, Sequence[str]]) -> str:
-        from kgcheck.grounding.brief import stated
-
-        ends = [ref for ref in (task.subject, task.object) if ref]
-        marks = {ref: f"\0{number}\0" for number, ref in enumerate(ends)}
-        try:
-            schema, names = self._context.schema, {ref: self._known(ref) for ref in ends}
-            pattern = re.escape(stated(task, schema, marks.__getitem__))
-        except UnknownName:
-            # A protocol of another profile.
-            return ""
-        for ref, mark in marks.items():
-            choice = "|".join(map(re.escape, (*names[ref], *called.get(ref, ())))) if names[ref] else ".+"
-            pattern = pattern.replace(re.escape(mark), f"(?:{choice})")
-        if re.fullmatch(pattern, text, re.IGNORECASE):
-            return ""
-        return f"it is about {stated(task, schema, lambda ref: (*names[ref], ref.id)[0])!r}"
-
-    def _known(self, ref: Ref) -> tuple[str, ...]:
-        if ref not in self._names:
-            there = self._graph is not None and self._graph.node(ref) is not None
-            self._names[ref] = (*self._context.names().of_many([ref]).get(ref, ()), ref.id) if there else ()
-        return self._names[ref]
+def _in_index(store: "DocumentStore", paper: str) -> PaperStanding:
+    kind, colon, name = paper.partition(":")
+    # As it is given, and with its prefix in small letters, as indexes have it.
+    names = list(dict.fromkeys((paper, paper.casefold(), f"{kind.casefold()}{colon}{name}")))
+    known = next((name for name in names if store.number_of(name) is not None), None)
+    parts = store.documents(store.parts(known) if known else []).values()
+    gone = bool(store.retracted(names))
+    return PaperStanding(
+        known=known is not None,
+        retracted=gone or any(d.retracted for d in parts),
+        where="index" if gone or known else "",
+        text="\n".join(part for d in parts for part in (d.title, d.abstract)),
+    )
 
 
-class _Facts:
-    """Facts in ledger, graph and snapshot; see FactWorld."""
-
-    def __init__(
-        self,
-        context: Context,
-        reader: "VerifiedReader",
-        graph: "GraphStore | None",
-        releases: dict[str, frozenset[str]],
-    ) -> None:
-        self._context, self._graph, self._releases = context, graph, releases
-        self.judged = reader.of
-
-    def there(self, task: CheckTask) -> bool | None:
-        if self._graph is None:
-            return None
-        try:
-            if task.type is CheckType.TRIPLE and task.object and task.relation:
-                triple = Triple(head=task.subject, relation=task.relation, tail=task.object)
-                return bool(self._graph.edges(triple))
-            node = self._graph.node(task.subject)
-        except UnknownName:
-            # A graph of another profile.
-            return None
-        if node is None or task.type is not CheckType.ATTRIBUTE or task.value is None:
-            return node is not None
-        value = node.get(task.attribute or "")
-        return str(value) == task.value if isinstance(value, str | int | float) else None
-
-    def change(self, task: CheckTask) -> Change | None:
-        with self._context.reading() as ledger:
-            try:
-                return ledger.finding(task.fingerprint).change
-            except UnknownName:
-                return None
-
-    def releases(self) -> Mapping[str, frozenset[str]]:
-        return self._releases
-
-
-def _standing(works: "Works | None", store: "DocumentStore | None", papers: Sequence[str]) -> dict[str, PaperStanding]:
-    """Papers in an index, a bibliography and services."""
-    found = dict.fromkeys(papers, PaperStanding()) if store is None else _in_index(store, papers)
-    return found | _in_works(works, [p for p in papers if not found[p].retracted], found) if works else found
-
-
-def _in_index(store: "DocumentStore", papers: Sequence[str]) -> dict[str, PaperStanding]:
-    found = {}
-    for paper in papers:
-        kind, colon, name = paper.partition(":")
-        # As it is given, and with its prefix in small letters, as indexes have it.
-        names = list(dict.fromkeys((paper, paper.casefold(), f"{kind.casefold()}{colon}{name}")))
-        known = next((name for name in names if store.number_of(name) is not None), None)
-        parts = store.documents(store.parts(known) if known else [])
-        gone = bool(store.retracted(names))
-        found[paper] = PaperStanding(
-            known=known is not None,
-            retracted=gone or any(d.retracted for d in parts.values()),
-            where="index" if gone or known else "",
-            text="\n".join(part for d in parts.values() for part in (d.title, d.abstract)),
-        )
-    return found
-
-
-def _in_works(works: "Works", papers: Iterable[str], known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
+def _in_works(works: "Works", known: Mapping[str, PaperStanding]) -> dict[str, PaperStanding]:
     from kgcheck.literature.papers import CitedWork
 
-    named = [(paper, *paper.partition(":")) for paper in papers]
+    named = [(paper, *paper.partition(":")) for paper in known]
     references = [
         CitedWork.model_validate({"key": paper, kind.casefold(): name})
         for paper, kind, _, name in named
@@ -291,12 +257,10 @@ def _in_works(works: "Works", papers: Iterable[str], known: Mapping[str, PaperSt
     for reference, answer in zip(references, works.find(references) if references else (), strict=True):
         sources = sorted({s.source for work in answer.by_id for s in work.statements})
         before = known[reference.key]
-        found[reference.key] = before.model_copy(
-            update={
-                "known": before.known or bool(answer.by_id),
-                "retracted": any(work.retracted for work in answer.by_id),
-                "where": ", ".join(filter(None, (before.where, *sources))),
-                "unavailable": "" if answer.by_id else "; ".join(answer.unavailable),
-            }
+        found[reference.key] = before._replace(
+            known=before.known or bool(answer.by_id),
+            retracted=any(work.retracted for work in answer.by_id),
+            where=", ".join(filter(None, (before.where, *sources))),
+            unavailable="" if answer.by_id else "; ".join(answer.unavailable),
         )
     return found

@@ -19,7 +19,7 @@ from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.checking.order import StepFlow, order_agreement
 from kgcheck.protocols.checking.remarks import StudyRemark
-from kgcheck.protocols.protocol import StudyProtocol, StudyStep
+from kgcheck.protocols.protocol import StudyProtocol
 from kgcheck.protocols.rules import ProtocolRules, model_task
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class QualityRules(ProtocolRules):
     """From when on steps count as brief, the least that is left of a measure then, and the most in one question."""
 
     file = "quality"
-    length: float = Field(gt=0)
-    words: int = Field(gt=0)
-    floor: float = Field(ge=0, le=1)
-    steps: int = Field(gt=0)
-    characters: int = Field(gt=0)
+    length: float
+    words: int
+    floor: float
+    steps: int
+    characters: int
 
 
 class StudyCounts(Value):
@@ -87,14 +87,11 @@ def brevity(length: float) -> float:
     return max(math.exp(1 - rule.length / length), rule.floor) if length else rule.floor
 
 
-def study_counts(protocol: StudyProtocol) -> StudyCounts:
-    """Count the figures of a protocol that need no judge."""
-    steps = list(protocol.steps)
-    flow = StepFlow(protocol)
-    remarks = list(flow.remarks())
+def _study_counts(protocol: StudyProtocol) -> StudyCounts:
+    steps, sections = list(protocol.steps), protocol.sections
+    remarks = list(StepFlow(protocol).remarks())
     odd = {step for r in remarks if r.remark is not StudyRemark.NOT_MADE for step in (r.step, *r.steps)}
     loose = {r.step for r in remarks if r.remark is StudyRemark.NOT_MADE}
-    sections = protocol.sections
     built = {
         "sections with steps": _share([bool(s.steps) for s in sections]),
         "sections with a rationale": _share([bool(s.rationale) for s in sections]),
@@ -116,7 +113,7 @@ def _share(holds: Sequence[bool]) -> float:
 
 def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudgement] = ()) -> StudyQuality:
     """Measure a protocol."""
-    counts = study_counts(protocol)
+    counts = _study_counts(protocol)
     by_judge = {
         j.judge: {
             "completeness": j.steps / (j.steps + len(j.added)),
@@ -128,14 +125,13 @@ def measured(protocol: StudyProtocol, name: str, judgements: Sequence[StudyJudge
         for j in judgements
     }
     measures = {m: fmean(one[m] for one in by_judge.values()) if by_judge else None for m in MEASURES}
-    there = [value for value in measures.values() if value is not None]
     return StudyQuality(
         name=name,
         title=protocol.objective.title,
         counts=counts,
         by_judge=by_judge,
         measures=measures,
-        overall=sum(there) if len(there) == len(MEASURES) else None,
+        overall=sum(value or 0 for value in measures.values()) if by_judge else None,
         judgements=tuple(judgements),
         missing=() if judgements else ("nobody judged: the five measures are not there, only what can be counted",),
     )
@@ -172,14 +168,18 @@ def judge_protocol(
     answers: list[SectionAnswer] = []
     with (progress or NoProgress()).step(f"judging with {client.model}", len(lots) + 1) as shown:
         for section, steps in lots:
-            question: dict[str, Any] = {
+            question = {
                 "objective": protocol.objective.text,
                 "headings": [s.heading for s in protocol.sections],
                 "section": section.heading,
                 "steps": {step.id: step.text[:longest] for step in steps},
             }
+            # Only ids of these steps can stand in the form.
+            ids: Any = Literal.__getitem__(tuple(step.id for step in steps))
+            some: Any = (list.__class_getitem__(ids), Field(max_length=len(steps)))
+            form = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)
             messages = messages_of(model_task("judge a section"), question)
-            answers.append(client.answer(messages, _form_for(steps), meter=meter, temperature=0)[0])
+            answers.append(client.answer(messages, form, meter=meter, temperature=0)[0])
             shown.advance()
         room = max(40, 10 * longest // max(1, len(list(protocol.steps))))
         outline = {f"{s.id} {s.heading}": [step.text[:room] for step in s.steps] for s in protocol.sections}
@@ -196,11 +196,3 @@ def judge_protocol(
         structure=whole.structure,
         rationale=(*(a.rationale for a in answers), whole.rationale),
     )
-
-
-def _form_for(steps: tuple[StudyStep, ...]) -> type[SectionAnswer]:
-    """The form in which only ids of these steps can stand."""
-    ids: Any = Literal.__getitem__(tuple(step.id for step in steps))
-    some: Any = (list.__class_getitem__(ids), Field(max_length=len(steps)))
-    form: type[SectionAnswer] = create_model("SectionAnswer", __base__=SectionAnswer, wrong=some, misplaced=some)
-    return form

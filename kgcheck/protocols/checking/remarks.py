@@ -5,39 +5,28 @@ what is usual.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterator
 from decimal import Decimal
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 from pydantic import Field
 
 from kgcheck.grounding.quantities import kind_words, quantities
-from kgcheck.literature.lexical import item_words
+from kgcheck.literature.lexical import item_words, stems
 from kgcheck.model import Reason, Value
 from kgcheck.protocols.design.by_rules import quoted_text
 from kgcheck.protocols.design.material import DesignRules, holds_words
 from kgcheck.protocols.protocol import StepParameter, StepTool, StudyProtocol, StudyStep
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.rules import ProtocolRules
-from kgcheck.text.words import either, stemmer
+from kgcheck.text.words import either
 
-
-class StudyState(StrEnum):
-    """Severity of a remark, the worst first.
-
-    ``fallen``: what a step rests on held when the protocol was made, and does not now. ``wrong``: the protocol
-    contradicts itself, its sources or the world. ``lacking``: something should stand there. ``open``: nobody looked,
-    or it could not be looked. ``holds``: it was looked, and it is right.
-    """
-
-    FALLEN = "fallen"
-    WRONG = "wrong"
-    LACKING = "lacking"
-    OPEN = "open"
-    HOLDS = "holds"
-
+StudyState = StrEnum("StudyState", "FALLEN WRONG LACKING OPEN HOLDS")
+"""Severity of a remark, the worst first; docs/protocol_check.md tells what each means."""
 
 StudyRemark = StrEnum(
     "StudyRemark",
@@ -58,14 +47,14 @@ class RemarkWords(Value):
     """A remark for people: its state, what it means, and what to do."""
 
     state: StudyState
-    means: str = Field(min_length=1)
+    means: str
     repair: str
 
 
 class UsualValue(Value):
-    """Usual range of one quantity without a unit."""
+    """Usual range of one quantity without a unit; ``of`` is a regular expression of bounded work."""
 
-    of: str = Field(description="regular expression of bounded work")
+    of: str
     least: float
     most: float
 
@@ -89,6 +78,11 @@ class CheckRules(ProtocolRules):
     assays_within: dict[str, tuple[str, ...]]
     units: dict[str, dict[str, float]]
     usual: tuple[UsualValue, ...]
+
+    @cached_property
+    def patterns(self) -> dict[str, re.Pattern[str]]:
+        """Patterns of the beginnings of words, by what they say."""
+        return {kind: re.compile(rf"(?<!\w)(?:{either(words)})") for kind, words in self.words.items()}
 
 
 class StudyRemarked(Value):
@@ -116,16 +110,18 @@ def remarked(remark: StudyRemark, note: str, **more: object) -> StudyRemarked:
 
 
 _LONGEST = 60
+_VERSION = r"(?:\b(?:version|release|ver\.?|v\.?)\s?\d|\b(?:19|20)\d\d\b)"
 
 
 def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Remark on controls, tests, corrections, evidence and versions that steps lack."""
+    has = CheckRules.shipped().patterns
     for section in protocol.sections:
-        named = dict.fromkeys(("controls", "statistics", "corrections"), "")
+        named: set[str] = set()
         # What a later step of the section names counts for those before it.
         for step in reversed(section.steps):
             text = " ".join((step.text, *step.statistics, step.control, step.rationale)).casefold()
-            named |= {kind: found for kind in named if (found := _has(kind, text))}
+            named |= {kind for kind in ("controls", "statistics", "corrections") if has[kind].search(text)}
             quoted = repr(step.text if len(step.text) <= _LONGEST else f"{step.text[:_LONGEST]}...")
             for remark, words in _lacks(step, named):
                 yield remarked(remark, f"{words}{quoted}", step=step.id)
@@ -137,108 +133,77 @@ def lack_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     for own in uses.values():
         versions = list(dict.fromkeys(tool.version for _, tool in own if tool.version))
         first, name = own[0][0], own[0][1].name
-        others = tuple(dict.fromkeys(place for place, _ in own[1:] if place != first))
-        if not versions and not any(_version_follows(t.name, quotes.get(t.passage, "")) for _, t in own):
-            yield remarked(StudyRemark.VERSION_MISSING, name, step=first, about=name, steps=others)
+        about = {"about": name, "steps": tuple(dict.fromkeys(place for place, _ in own[1:] if place != first))}
+        # A version may stand farther behind the name of a tool: ABC for Windows (version 2).
+        far = rf"(?<!\w){re.escape(name)}(?!\w)[^.;]{{0,40}}?{_VERSION}"
+        if not versions and not any(re.search(far, quotes.get(t.passage, ""), re.IGNORECASE) for _, t in own):
+            yield remarked(StudyRemark.VERSION_MISSING, name, step=first, **about)
         elif len(versions) > 1:
-            note = f"{name} {' and '.join(versions)}"
-            yield remarked(StudyRemark.VERSION_DIFFERS, note, step=first, about=name, steps=others)
+            yield remarked(StudyRemark.VERSION_DIFFERS, f"{name} {' and '.join(versions)}", step=first, **about)
 
 
-def _version_follows(name: str, quote: str) -> bool:
-    """Tell whether a version stands farther behind the name of a tool: ABC for Windows (version 2)."""
-    version = r"(?:\b(?:version|release|ver\.?|v\.?)\s?\d|\b(?:19|20)\d\d\b)"
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)[^.;]{{0,40}}?{version}", quote, re.IGNORECASE) is not None
-
-
-def _lacks(step: StudyStep, named: Mapping[str, str]) -> Iterator[tuple[StudyRemark, str]]:
+def _lacks(step: StudyStep, named: Container[str]) -> Iterator[tuple[StudyRemark, str]]:
     """The lacks of a step: the control, test or correction of one that compares or tests, and evidence."""
-    done = " ".join((step.text, *step.statistics)).casefold()
+    done, has = " ".join((step.text, *step.statistics)).casefold(), CheckRules.shipped().patterns
     is_quote = quoted_text(step) is not None
     # A paper compares models, results and settings, too, and has a control elsewhere: of its words fewer say a lack.
-    compares = bool(step.analysis or _has("compares_groups" if is_quote else "compares", done))
+    compares = bool(step.analysis or has["compares_groups" if is_quote else "compares"].search(done))
     if compares or step.statistics:
-        if (compares or not is_quote) and not step.control and not named["controls"]:
+        if (compares or not is_quote) and not step.control and "controls" not in named:
             yield StudyRemark.CONTROL_MISSING, ""
         # A ready analysis has its test within.
-        if not (step.analysis or step.statistics or named["statistics"]):
+        if not (step.analysis or step.statistics or "statistics" in named):
             yield StudyRemark.STATISTICS_MISSING, ""
-        if not step.analysis and (many := _has("many_tests", done)) and not named["corrections"]:
-            yield StudyRemark.CORRECTION_MISSING, f"{many!r} in "
+        if not step.analysis and (many := has["many_tests"].search(done)) and "corrections" not in named:
+            yield StudyRemark.CORRECTION_MISSING, f"{many[0]!r} in "
     if not step.facts and not step.passages and step.fixed not in DesignRules.shipped().fixed:
         yield StudyRemark.EVIDENCE_MISSING, ""
 
 
-def _has(kind: str, text: str) -> str:
-    """The first of some words that a text has; nothing where it has none."""
-    found = _pattern(kind).search(text)
-    return found[0].strip() if found else ""
-
-
-@cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{either(CheckRules.shipped().words[kind])})")
-
-
-class _SourceValue(NamedTuple):
+class _Measure(NamedTuple):
     """A value of a passage in the smallest unit of its kind."""
 
-    passage: str
     value: Decimal
     kind: str
-    written: str
+    written: str = ""
+    passage: str = ""
 
 
 def parameter_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Parameters far from those of their sources; parameters and versions that the passage named for them lacks."""
-    values = {
-        p.id: [_SourceValue(p.id, *_scaled(q.value, q.unit), p.quote[q.start : q.end]) for q in quantities(p.quote)]
-        for p in protocol.passages
-    }
     quotes = {p.id: p.quote for p in protocol.passages}
-    stems = {name: _stems(quote) for name, quote in quotes.items()}
+    stems_ = {name: _stems(quote) for name, quote in quotes.items()}
+    values = {
+        name: [_scaled(q.value, q.unit, quote[q.start : q.end], name) for q in quantities(quote)]
+        for name, quote in quotes.items()
+    }
     # Values that steps take from passages that they name, by the stems of their names.
-    taken: dict[frozenset[str], list[_SourceValue]] = {}
+    taken: defaultdict[frozenset[str], list[_Measure]] = defaultdict(list)
+    for p in (p for step in protocol.steps for p in step.parameters):
+        if p.passage and p.number is not None:
+            taken[_stems(p.name)].append(_scaled(p.number, p.unit, p.value, p.passage))
     for step in protocol.steps:
-        for known in step.parameters:
-            if known.passage and known.number is not None:
-                value, kind = _scaled(known.number, known.unit)
-                taken.setdefault(_stems(known.name), []).append(_SourceValue(known.passage, value, kind, known.value))
-    for step in protocol.steps:
-        for parameter in step.parameters:
-            if parameter.passage:
-                yield from _in_passage(step, parameter, quotes[parameter.passage])
-            elif parameter.number is not None and (words := _stems(parameter.name)):
+        for p in step.parameters:
+            if p.passage and (why := _objection(p, quotes[p.passage])):
+                about = {"step": step.id, "about": p.name, "rests_on": p.passage}
+                yield remarked(StudyRemark.PARAMETER_NOT_IN_SOURCE, f"{p.name} = {p.written}: {why}", **about)
+            elif not p.passage and p.number is not None and (words := _stems(p.name)):
                 # Of passages of this step whose words have the whole name, and of steps that name their passage.
-                sources = [v for name in step.passages if words <= stems[name] for v in values[name]]
-                yield from _against(step, parameter, [*taken.get(words, ()), *sources])
+                sources = [v for name in step.passages if words <= stems_[name] for v in values[name]]
+                yield from _far(step, p, _scaled(p.number, p.unit), [*taken[words], *sources])
         for tool in step.tools:
             # A version as it stands, or as v5 or v.5, not as a part of another number.
             own = rf"(?<!\d)(?<!\d\.){re.escape(' '.join(tool.version.split()))}(?!\w|\.\d)"
-            if (
-                tool.version
-                and tool.passage
-                and not re.search(own, " ".join(quotes[tool.passage].split()), re.IGNORECASE)
-            ):
+            quote = " ".join(quotes.get(tool.passage, "").split())
+            if tool.version and tool.passage and not re.search(own, quote, re.IGNORECASE):
                 note = f"{tool.name} {tool.version}: {tool.passage} has no such version"
-                yield remarked(
-                    StudyRemark.VERSION_NOT_IN_SOURCE, note, step=step.id, about=tool.name, rests_on=tool.passage
-                )
-
-
-def _in_passage(step: StudyStep, parameter: StepParameter, quote: str) -> Iterator[StudyRemarked]:
-    """The passage that is named must have the value as a whole, with its sign and unit."""
-    if why := _objection(parameter, quote):
-        note = f"{parameter.name} = {parameter.written}: {why}"
-        yield remarked(
-            StudyRemark.PARAMETER_NOT_IN_SOURCE, note, step=step.id, about=parameter.name, rests_on=parameter.passage
-        )
+                about = {"step": step.id, "about": tool.name, "rests_on": tool.passage}
+                yield remarked(StudyRemark.VERSION_NOT_IN_SOURCE, note, **about)
 
 
 def _objection(parameter: StepParameter, quote: str) -> str:
-    """Tell what speaks against a setting, in the words of its passage."""
-    read = parameters_in(quote)
-    own = [p for p in read if p.name.casefold() == parameter.name.casefold()]
+    """Tell what speaks against a setting, in the words of its passage: it must have the value whole, sign and unit."""
+    own = [p for p in parameters_in(quote) if p.name.casefold() == parameter.name.casefold()]
     if any(p == parameter.model_copy(update={"passage": "", "name": p.name}) for p in own):
         return ""
     number, written = parameter.number, [q.value for q in quantities(parameter.value)]
@@ -249,55 +214,45 @@ def _objection(parameter: StepParameter, quote: str) -> str:
         known = [(_scaled(p.number, p.unit), p.comparator) for p in own if p.number is not None]
         shown = " and ".join(f"{p.written} {p.unit if p.unit not in p.written else ''}".strip() for p in own)
         return "" if (measure, parameter.comparator) in known else f"{parameter.passage} has {shown}"
-    is_there = holds_words(quote, parameter.value) or any(
-        measure and measure == _scaled(q.value, q.unit) for q in quantities(quote)
-    )
-    return "" if is_there else f"{parameter.passage} has no such value"
+    if holds_words(quote, parameter.value) or measure in [_scaled(q.value, q.unit) for q in quantities(quote)]:
+        return ""
+    return f"{parameter.passage} has no such value"
 
 
-def _against(step: StudyStep, parameter: StepParameter, sources: list[_SourceValue]) -> Iterator[StudyRemarked]:
-    own, kind = _scaled(parameter.number or Decimal(0), parameter.unit)
-    far = Decimal(str(CheckRules.shipped().far))
-    compared = [v for v in sources if v.value > 0 and v.kind == kind]
-    if own <= 0 or not compared or any(1 / far <= own / v.value <= far for v in compared):
-        return
-    nearest = min(compared, key=lambda v: max(own / v.value, v.value / own))
-    times = max(own / nearest.value, nearest.value / own)
-    way = "more" if own > nearest.value else "less"
-    note = f"{parameter.name} = {parameter.value}: {times:.3g} times {way} than {nearest.written} of {nearest.passage}"
-    yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
+def _far(step: StudyStep, parameter: StepParameter, own: _Measure, sources: list[_Measure]) -> Iterator[StudyRemarked]:
+    compared = [v for v in sources if v.kind == own.kind and v.value > 0] if own.value > 0 else []
+    apart = {v: max(own.value / v.value, v.value / own.value) for v in compared}
+    if apart and min(apart.values()) > Decimal(str(CheckRules.shipped().far)):
+        nearest = min(apart, key=lambda v: apart[v])
+        way = "more" if own.value > nearest.value else "less"
+        than = f"{apart[nearest]:.3g} times {way} than {nearest.written} of {nearest.passage}"
+        note = f"{parameter.name} = {parameter.value}: {than}"
+        yield remarked(StudyRemark.PARAMETER_FAR, note, step=step.id, about=parameter.name, rests_on=nearest.passage)
 
 
-def _scaled(value: Decimal, unit: str) -> tuple[Decimal, str]:
+def _scaled(value: Decimal, unit: str, written: str = "", passage: str = "") -> _Measure:
     """A value in the smallest unit of what its unit measures, and what that is; of another unit, as it is."""
     for kind, units in CheckRules.shipped().units.items():
         if unit in units:
-            return value * Decimal(str(units[unit])), kind
-    return value, unit
+            return _Measure(value * Decimal(str(units[unit])), kind, written, passage)
+    return _Measure(value, unit, written, passage)
 
 
 def _stems(text: str) -> frozenset[str]:
-    return item_words(text) - _kinds()
-
-
-@cache
-def _kinds() -> frozenset[str]:
-    """Stems of words that tell the kind of a value, and not what it is of."""
-    return frozenset(stemmer().stemWords(sorted(kind_words())))
+    """Stems of a name without words that tell the kind of a value, and not what it is of."""
+    return item_words(text) - stems(kind_words())
 
 
 def usual_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
     """Remark on values outside what is usual."""
     for step in protocol.steps:
         texts = (step.text, *(f"{p.name} of {p.value}" for p in step.parameters))
-        for of, written, usual in dict.fromkeys(odd for text in texts for odd in _odd_values(text)):
-            note = f"{of} {written}; usual are {usual.least:g} to {usual.most:g}"
+        odd: dict[str, str] = {}
+        for text, usual in product(texts, CheckRules.shipped().usual):
+            for match in usual.pattern.finditer(text):
+                written = match["before"] or match["after"]
+                if not usual.least <= float(written.replace(",", "")) <= usual.most:
+                    note = f"{match['of']} {written}; usual are {usual.least:g} to {usual.most:g}"
+                    odd.setdefault(note, match["of"])
+        for note, of in odd.items():
             yield remarked(StudyRemark.VALUE_UNUSUAL, note, step=step.id, about=of)
-
-
-def _odd_values(text: str) -> Iterator[tuple[str, str, UsualValue]]:
-    for usual in CheckRules.shipped().usual:
-        for match in usual.pattern.finditer(text):
-            written = match["before"] or match["after"]
-            if not usual.least <= float(written.replace(",", "")) <= usual.most:
-                yield match["of"], written, usual

@@ -5,8 +5,9 @@ it out; what is not bound to any is dropped, and counted. The reviewer sees what
 was dropped and why. Answers come from the transcript first, then from the model.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections import deque
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -18,33 +19,30 @@ from kgcheck.llm.forms import messages_of
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.design.by_rules import (
     UNNUMBERED,
-    QuotedPassages,
+    Passages,
     analysis_step,
     assembled,
     fitting_analyses,
     graph_steps,
-    standing_of_fact,
+    not_verified,
+    quoted,
     words_of_analysis,
 )
 from kgcheck.protocols.design.material import (
-    AnalysisUse,
     DesignAnswer,
     DesignFolder,
     DesignMaterial,
-    DesignRole,
     DesignRules,
     holds_words,
     strange_marks,
     taken_sections,
 )
-from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import (
     ItemKind,
     StepItem,
     StepParameter,
     StepTool,
     StudyFact,
-    StudyPassage,
     StudyProtocol,
     StudySection,
     StudyStep,
@@ -59,28 +57,20 @@ OBJECTIVE = "O"
 """The id of the objective, on which a reason may rest, and no step."""
 
 
-class Dropped(NamedTuple):
-    """Something that a model wrote and that was thrown away, and why."""
-
-    text: str
-    why: str
-
-
 class Grounds:
     """The passages, facts and ready analyses that a protocol may rest on, by id."""
 
     def __init__(self, material: DesignMaterial) -> None:
-        self.material = material
-        made = QuotedPassages()
+        self.material, made = material, Passages()
         self.sections = {taken.id: taken for taken in taken_sections(material)}
         self.steps = {
-            id_: {made.add(one, step).id: step for step in one.section.steps if step.dry}
+            id_: {quoted(made, one, step).id: step for step in one.section.steps if step.dry}
             for id_, one in self.sections.items()
         }
         """Steps of the sections, by the ids of their passages."""
-        self.passages: dict[str, StudyPassage] = {passage.id: passage for passage in made.all()}
-        self.facts: dict[str, StudyFact] = {fact.id: fact for fact in material.facts if fact.verified}
-        self.analyses: dict[str, AnalysisUse] = dict(fitting_analyses(material))
+        self.passages = {passage.id: passage for passage in made.values()}
+        self.facts = {fact.id: fact for fact in material.facts if fact.verified}
+        self.analyses = dict(fitting_analyses(material))
         self._steps = {id_: step for steps in self.steps.values() for id_, step in steps.items()}
         # What must not be stated as true.
         self._not_verified = [(f.stated, stems(content_words(f.stated))) for f in material.facts if not f.verified]
@@ -93,17 +83,17 @@ class Grounds:
             return f"{passage.heading} {passage.quote}"
         if fact := self.facts.get(id_):
             return fact.stated
-        if use := self.analyses.get(id_):
-            return " ".join(words_of_analysis(ready_analysis(id_), use))
+        if id_ in self.analyses:
+            return " ".join(words_of_analysis(id_))
         if one := self.sections.get(id_):
             return " ".join((one.section.heading, *(step.text for step in self.steps[id_].values())))
         return None
 
     def objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
         """Return the reason why a sentence is not borne out by what it names."""
-        limits = DesignRules.shipped().limits
-        if not text or len(text) > limits.sentence:
-            return f"it is empty, or longer than {limits.sentence} characters"
+        rules = DesignRules.shipped()
+        if not text or len(text) > rules.limits["sentence"]:
+            return f"it is empty, or longer than {rules.limits['sentence']} characters"
         words = {id_: self.words_of(id_) for id_ in dict.fromkeys(ids)}
         unknown = [id_ for id_, own in words.items() if own is None]
         if unknown:
@@ -115,7 +105,7 @@ class Grounds:
             return why
         own = stems(content_words(text))
         shared = own & stems(content_words(" ".join(grounds)))
-        if own and len(shared) / len(own) < limits.bound:
+        if own and len(shared) / len(own) < rules.shares["bound"]:
             return "what it names speaks of other things"
         for stated, marks in self._not_verified:
             if marks and marks <= own:
@@ -137,17 +127,11 @@ class Grounds:
         step = self._steps.get(passage)
         if step is None or passage not in passages or not holds_words(step.text, name):
             return None
-        return StepTool(
-            name=name, version=version if version and holds_words(step.text, version) else "", passage=passage
-        )
-
-    def text_of(self, ids: Iterable[str]) -> str:
-        return " ".join(filter(None, (self.words_of(id_) for id_ in ids)))
+        is_there = version and holds_words(step.text, version)
+        return StepTool(name=name, version=version if is_there else "", passage=passage)
 
 
 A = TypeVar("A", bound=BaseModel)
-
-_ANEW = "design it again in another folder"
 
 
 class DesignConversation:
@@ -155,46 +139,36 @@ class DesignConversation:
 
     def __init__(self, folder: DesignFolder, client: "ChatClient | None" = None, meter: Meter | None = None) -> None:
         self._folder, self._client, self._meter = folder, client, meter
-        self._recorded = [answer for answer in folder.answers if not answer.stopped]
-        self._place = 0
+        self._left = deque(answer for answer in folder.answers if not answer.stopped)
         self._costs = CostByPart(meter or Meter(Limits()), (answer.cost for answer in folder.answers))
 
     @property
     def whole(self) -> bool:
-        return self._place == len(self._recorded)
+        return not self._left
 
-    def next(self, role: DesignRole, stage: str, task: str, given: Mapping[str, object], form: type[A]) -> A:
-        messages = messages_of(task, given)
-        temperature = getattr(DesignRules.shipped().temperatures, role)
+    def next(self, role: Literal["designer", "reviewer"], stage: str, task: str, given: object, form: type[A]) -> A:
+        messages, where = messages_of(task, given), f"the transcript in {self._folder.path}"
+        temperature = DesignRules.shipped().temperatures[role]
         question = digest_of_things([role, stage, form.__name__, temperature, messages])
-        if self._place < len(self._recorded):
-            return self._again(stage, question, form)
+        if self._left:
+            recorded, anew = self._left.popleft(), "design it again in another folder"
+            if recorded.question != question:
+                changed = "it was changed, or made by another version of kgcheck"
+                raise InputFormat(f"{where} does not go with {stage}: {changed}", anew)
+            try:
+                return form.model_validate_json(recorded.answer)
+            except ValidationError:
+                raise InputFormat(f"{where} has another form at {stage}", anew) from None
         if self._client is None:
-            raise InputFormat(
-                f"the transcript in {self._folder.path} ends before {stage}", "design it to its end first"
-            )
-        answered: dict[str, Any] = {"role": role, "stage": stage, "question": question}
+            raise InputFormat(f"{where} ends before {stage}", "design it to its end first")
+        kept, cost = DesignAnswer(role=role, stage=stage, question=question), self._costs.next
         try:
             answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=temperature)
         except KgcheckError as error:
-            self._folder.add(DesignAnswer(**answered, stopped=error.message, cost=self._costs.next()))
+            self._folder.add(kept.model_copy(update={"stopped": error.message, "cost": cost()}))
             raise
-        kept = DesignAnswer(**answered, answer=answer.model_dump_json(), cost=self._costs.next())
-        self._folder.add(kept)
-        self._recorded.append(kept)
-        self._place += 1
+        self._folder.add(kept.model_copy(update={"answer": answer.model_dump_json(), "cost": cost()}))
         return answer
-
-    def _again(self, stage: str, question: str, form: type[A]) -> A:
-        recorded, where = self._recorded[self._place], f"the transcript in {self._folder.path}"
-        self._place += 1
-        if recorded.question != question:
-            changed = "it was changed, or made by another version of kgcheck"
-            raise InputFormat(f"{where} does not go with {stage}: {changed}", _ANEW)
-        try:
-            return form.model_validate_json(recorded.answer)
-        except ValidationError:
-            raise InputFormat(f"{where} has another form at {stage}", _ANEW) from None
 
 
 MOST_SECTIONS = 12
@@ -306,10 +280,12 @@ class ModelDesigner:
         self, material: DesignMaterial, conversation: DesignConversation, progress: Progress | None = None
     ) -> None:
         self._material, self._talk = material, conversation
-        self._grounds = Grounds(material)
-        self._progress = progress or NoProgress()
-        self._dropped = 0
+        self._grounds, self._progress = Grounds(material), progress or NoProgress()
+        self._dropped: list[dict[str, str]] = []
+        """What was thrown away of the draft that is looked at, and why."""
+        self._count = 0
         self._notes: list[str] = []
+        self._objective = {"id": OBJECTIVE} | material.objective.model_dump(mode="json")
 
     def design(self) -> StudyProtocol:
         with self._progress.step("designing a protocol", None) as step:
@@ -327,36 +303,32 @@ class ModelDesigner:
             sections = [_study_section(first.heading, first.purpose, fixed)] if fixed else []
             before = len(sections)
             for number, heading in enumerate(headings, 1):
-                made = self._section(number, heading, outline.get(number, []), sections)
-                if made.steps:
-                    sections.append(made)
+                given = self._given(number, heading, outline.get(number, []), sections)
+                steps = self._reviewed(f"details of section {number}", given, WrittenDetails, self._details)
+                if steps:
+                    sections.append(_study_section(heading.heading, heading.reason.text, steps))
                 else:
                     self._notes.append(f"the section {heading.heading!r} is left out: no step of it is borne out")
                 step.advance()
         if len(sections) == before:
             model = self._material.made_by
             raise ModelAnswer(f"nothing that {model} wrote is borne out by what it names", "try another model")
-        if self._dropped:
-            self._notes.append(f"sentences and settings of the model that were thrown away: {self._dropped:,}")
+        if self._count:
+            self._notes.append(f"sentences and settings of the model that were thrown away: {self._count:,}")
         used = {step.analysis for section in sections for step in section.steps}
-        self._notes += [
-            f"the ready analysis {name!r} fits, and no step is it"
-            for name in self._grounds.analyses
-            if name not in used
-        ]
-        return assembled(self._material, sections, tuple(self._grounds.passages.values()), self._notes)
+        left = [name for name in self._grounds.analyses if name not in used]
+        self._notes += [f"the ready analysis {name!r} fits, and no step is it" for name in left]
+        return assembled(self._material, sections, self._grounds.passages.values(), self._notes)
 
-    def _reviewed(
-        self, stage: str, given: Mapping[str, Any], form: type[D], keep: Callable[[D], tuple[K, list[Dropped]]]
-    ) -> K:
+    def _reviewed(self, stage: str, given: Mapping[str, Any], form: type[D], keep: Callable[[D], K]) -> K:
         """A draft that a reviewer approves, or the last of so many rounds."""
-        most, task = DesignRules.shipped().limits.rounds, model_task(f"design {stage.partition(' ')[0]}")
+        most, task = DesignRules.shipped().limits["rounds"], model_task(f"design {stage.partition(' ')[0]}")
         written = self._talk.next("designer", stage, task, given, form)
         for number in range(1, most + 1):
-            kept, dropped = keep(written)
-            draft = written.model_dump(mode="json")
-            left_out = [{"text": d.text[:300], "why": d.why} for d in dropped]
-            shown = {"objective": self._objective(), "stage": stage, "draft": draft, "thrown_away": left_out}
+            self._dropped = []
+            kept = keep(written)
+            draft = {"draft": written.model_dump(mode="json"), "thrown_away": self._dropped}
+            shown = {"objective": self._objective, "stage": stage, **draft}
             review = self._talk.next("reviewer", stage, model_task("design review"), shown, DesignReview)
             if review.approved:
                 break
@@ -364,149 +336,117 @@ class ModelDesigner:
                 self._notes.append(f"the reviewer did not approve {stage} in {most} rounds")
                 break
             remarks = [" ".join(r.split())[:300] for r in review.remarks]
-            again = {**given, "draft": draft, "thrown_away": left_out, "remarks": remarks}
-            written = self._talk.next("designer", stage, task, again, form)
-        self._dropped += len(dropped)
+            written = self._talk.next("designer", stage, task, {**given, **draft, "remarks": remarks}, form)
+        self._count += len(self._dropped)
         return kept
 
-    def _headings(self, written: WrittenHeadings) -> tuple[list[WrittenHeading], list[Dropped]]:
+    def _drop(self, text: str, why: str) -> bool:
+        """Throw something away, if there is a reason."""
+        if why:
+            self._dropped.append({"text": text[:300], "why": why})
+        return bool(why)
+
+    def _headings(self, written: WrittenHeadings) -> list[WrittenHeading]:
         kept: list[WrittenHeading] = []
-        dropped: list[Dropped] = []
-        stages = [stage.heading for stage in DesignRules.shipped().stages]
+        stages, longest = [s.heading for s in DesignRules.shipped().stages], DesignRules.shipped().limits["heading"]
         for one in written.sections:
             heading, reason = _line(one.heading), _line(one.reason.text)
-            ids = [*one.reason.rests_on, *one.sources, OBJECTIVE]
-            if not heading or len(heading) > DesignRules.shipped().limits.heading:
-                dropped.append(Dropped(heading, "the heading is empty, or too long"))
-                continue
-            if any(heading == k.heading for k in kept):
-                dropped.append(Dropped(heading, "the heading is there already"))
-                continue
+            why = ""
+            if not heading or len(heading) > longest:
+                why = "the heading is empty, or too long"
+            elif any(heading == k.heading for k in kept):
+                why = "the heading is there already"
             # A heading without a reason that holds is a heading still, if its own words are borne out, or are ours.
-            if heading not in stages and (
-                why := self._grounds.objection(
-                    heading, [i for i in ids if self._grounds.words_of(i) is not None], to_reasons=True
-                )
-            ):
-                dropped.append(Dropped(heading, why))
+            elif heading not in stages:
+                ids = [
+                    i for i in (*one.reason.rests_on, *one.sources, OBJECTIVE) if self._grounds.words_of(i) is not None
+                ]
+                why = self._grounds.objection(heading, ids, to_reasons=True)
+            if self._drop(heading, why):
                 continue
-            if reason and (why := self._grounds.objection(reason, one.reason.rests_on, to_reasons=True)):
-                dropped.append(Dropped(reason, why))
+            if reason and self._drop(reason, self._grounds.objection(reason, one.reason.rests_on, to_reasons=True)):
                 reason = ""
-            strange = [i for i in one.sources if i not in self._grounds.sections]
-            dropped += [Dropped(i, "there is no such section") for i in strange]
-            sources = list(dict.fromkeys(i for i in one.sources if i in self._grounds.sections))
+            strange = {i: "there is no such section" for i in one.sources if i not in self._grounds.sections}
+            sources = [i for i in dict.fromkeys(one.sources) if not self._drop(i, strange.get(i, ""))]
             kept.append(WrittenHeading(heading=heading, reason=WrittenBound(text=reason), sources=sources))
-        return kept, dropped
+        return kept
 
-    def _outline(self, written: WrittenOutline, most: int) -> tuple[dict[int, list[WrittenBound]], list[Dropped]]:
+    def _outline(self, written: WrittenOutline, most: int) -> dict[int, list[WrittenBound]]:
         kept: dict[int, list[WrittenBound]] = {}
-        dropped: list[Dropped] = []
-        for part in written.parts:
-            for point in part.points:
-                if part.section > most:
-                    dropped.append(Dropped(_line(point.text), f"there is no heading {part.section}"))
-                elif why := self._grounds.objection(_line(point.text), point.rests_on, to_reasons=True):
-                    dropped.append(Dropped(_line(point.text), why))
-                else:
-                    kept.setdefault(part.section, []).append(point)
-        return kept, dropped
+        for part, point in ((one, point) for one in written.parts for point in one.points):
+            why = f"there is no heading {part.section}" if part.section > most else ""
+            why = why or self._grounds.objection(_line(point.text), point.rests_on, to_reasons=True)
+            if not self._drop(_line(point.text), why):
+                kept.setdefault(part.section, []).append(point)
+        return kept
 
-    def _section(
-        self, number: int, heading: WrittenHeading, points: Sequence[WrittenBound], before: Sequence[StudySection]
-    ) -> StudySection:
-        given = {
-            "objective": self._objective(),
-            "section": {"number": number, "heading": heading.heading, "reason": heading.reason.text},
-            "outline": [{"point": _line(p.text), "rests_on": p.rests_on} for p in points],
-            "earlier_sections": [{"heading": s.heading, "summary": s.summary} for s in before],
-            **self._sources(heading, points),
-        }
-        stage = f"details of section {number}"
-        return _study_section(
-            heading.heading, heading.reason.text, self._reviewed(stage, given, WrittenDetails, self._details)
-        )
+    def _details(self, written: WrittenDetails) -> list[StudyStep]:
+        return [step for one in written.steps if (step := self._step(one)) is not None]
 
-    def _details(self, written: WrittenDetails) -> tuple[list[StudyStep], list[Dropped]]:
-        dropped: list[Dropped] = []
-        kept = [step for one in written.steps if (step := self._step(one, dropped)) is not None]
-        return kept, dropped
-
-    def _step(self, written: WrittenStep, dropped: list[Dropped]) -> StudyStep | None:
+    def _step(self, written: WrittenStep) -> StudyStep | None:
+        grounds = self._grounds
         sentences: list[str] = []
         ids: dict[str, None] = {}
         for sentence in written.sentences:
             text = _line(sentence.text)
             whole = text if text.endswith((".", "!", "?")) else f"{text}."
             # Of a section, its passages bear a step out.
-            rests_on = [i for i in sentence.rests_on if i not in self._grounds.sections]
-            why = "it is there twice" if whole in sentences else self._grounds.objection(text, rests_on)
-            if why:
-                dropped.append(Dropped(text, why))
-                continue
-            sentences.append(whole)
-            ids |= dict.fromkeys(i for i in rests_on if i != OBJECTIVE)
+            rests_on = [i for i in sentence.rests_on if i not in grounds.sections]
+            if not self._drop(text, "it is there twice" if whole in sentences else grounds.objection(text, rests_on)):
+                sentences.append(whole)
+                ids |= dict.fromkeys(i for i in rests_on if i != OBJECTIVE)
         if not sentences:
             return None
-        stated = self._grounds.text_of(ids).casefold()
+        stated = " ".join(filter(None, map(grounds.words_of, ids))).casefold()
         known = {d.id for d in self._material.data_sets if d.can_be_taken}
         control = _line(written.control)
-        if control and (why := self._grounds.objection(control, [*ids])):
-            dropped.append(Dropped(control, why))
+        if control and self._drop(control, grounds.objection(control, [*ids])):
             control = ""
 
-        def kept(text: str, value: K | None) -> Iterator[K]:
-            if value is None:
-                dropped.append(Dropped(text, "no passage of the step has it"))
-            else:
-                yield value
+        def kept(text: str, value: K | None) -> list[K]:
+            self._drop(text, "no passage of the step has it" if value is None else "")
+            return [] if value is None else [value]
 
         parameters = [
             q
             for p in written.parameters
-            for q in kept(f"{p.name} {p.value}", self._grounds.parameter(p.name, p.value, p.passage, ids))
+            for q in kept(f"{p.name} {p.value}", grounds.parameter(p.name, p.value, p.passage, ids))
         ]
-        tools = [q for t in written.tools for q in kept(t.name, self._grounds.tool(t.name, t.version, t.passage, ids))]
+        tools = [q for t in written.tools for q in kept(t.name, grounds.tool(t.name, t.version, t.passage, ids))]
         statistics = [q for s in map(_line, written.statistics) for q in kept(s, s if s.casefold() in stated else None)]
         data_sets = [q for i in written.data_sets for q in kept(i, i if i in known else None)]
+        inputs, outputs = (
+            tuple(StepItem(name=_line(i.name) or "?", kind=i.kind) for i in items)
+            for items in (written.inputs, written.outputs)
+        )
         step = StudyStep(
             id=UNNUMBERED,
             text=" ".join(sentences),
-            inputs=tuple(StepItem(name=_line(i.name) or "?", kind=i.kind) for i in written.inputs),
-            outputs=tuple(StepItem(name=_line(i.name) or "?", kind=i.kind) for i in written.outputs),
+            inputs=inputs,
+            outputs=outputs,
             parameters=tuple(parameters),
             tools=tuple(tools),
             statistics=tuple(dict.fromkeys(statistics)),
             data_sets=tuple(dict.fromkeys(data_sets)),
-            facts=tuple(i for i in ids if i in self._grounds.facts),
-            passages=tuple(i for i in ids if i in self._grounds.passages),
+            facts=tuple(i for i in ids if i in grounds.facts),
+            passages=tuple(i for i in ids if i in grounds.passages),
             control=control,
         )
-        return self._as_analysis(step, [i for i in ids if i in self._grounds.analyses])
-
-    def _as_analysis(self, step: StudyStep, names: Sequence[str]) -> StudyStep:
-        """A step that rests on a ready analysis is that analysis, with what it takes and makes."""
-        if not names:
+        analysis = next((i for i in ids if i in grounds.analyses), None)
+        if analysis is None:
             return step
-        pattern = next(p for p in self._grounds.analyses[names[0]].steps if p.runs)
-        runs = analysis_step(names[0], pattern, self._material)
-        return step.model_copy(
-            update={
-                "analysis": names[0],
-                "inputs": step.inputs or runs.inputs,
-                "outputs": step.outputs or runs.outputs,
-                "parameters": step.parameters or runs.parameters,
-                "statistics": step.statistics or runs.statistics,
-                "control": step.control or runs.control,
-            }
-        )
-
-    def _objective(self) -> dict[str, object]:
-        return {"id": OBJECTIVE} | self._material.objective.model_dump(mode="json")
+        # A step that rests on a ready analysis is that analysis, with what it takes and makes.
+        pattern = next(p for p in grounds.analyses[analysis].steps if p.runs)
+        runs = analysis_step(analysis, pattern, self._material)
+        taken = {
+            n: getattr(step, n) or getattr(runs, n)
+            for n in ("inputs", "outputs", "parameters", "statistics", "control")
+        }
+        return step.model_copy(update={"analysis": analysis, **taken})
 
     def _overview(self) -> dict[str, object]:
         return {
-            "objective": self._objective(),
+            "objective": self._objective,
             "sections": [
                 {"id": one.id, "paper": one.report.paper}
                 | {name: getattr(one.section, name) for name in ("heading", "suggestion", "outline")}
@@ -515,14 +455,20 @@ class ModelDesigner:
             **self._given_material(self._facts(), {"id", "title", "state"}),
         }
 
-    def _sources(self, heading: WrittenHeading, points: Sequence[WrittenBound]) -> dict[str, object]:
+    def _given(
+        self, number: int, heading: WrittenHeading, points: Sequence[WrittenBound], before: Sequence[StudySection]
+    ) -> dict[str, object]:
         """Collect the material for the details of a section: all that its heading and its outline name."""
         named = dict.fromkeys((*heading.sources, *(i for p in points for i in p.rests_on)))
         chosen = [id_ for id_ in self._grounds.sections if id_ in named] or [*self._grounds.sections]
         passages = [(s, id_, step) for s in chosen for id_, step in self._grounds.steps[s].items()][:MOST_PASSAGES]
         first = [f for f in self._grounds.facts.values() if f.id in named]
-        facts = dict.fromkeys((*first, *self._facts()))
+        facts = [*dict.fromkeys((*first, *self._facts()))][:MOST_FACTS]
         return {
+            "objective": self._objective,
+            "section": {"number": number, "heading": heading.heading, "reason": heading.reason.text},
+            "outline": [{"point": _line(p.text), "rests_on": p.rests_on} for p in points],
+            "earlier_sections": [{"heading": s.heading, "summary": s.summary} for s in before],
             "passages": [
                 {
                     "id": id_,
@@ -533,28 +479,26 @@ class ModelDesigner:
                 }
                 for section, id_, step in passages
             ],
-            **self._given_material([*facts][:MOST_FACTS], {"id", "title", "species", "assay", "state"}),
+            **self._given_material(facts, {"id", "title", "species", "assay", "state"}),
         }
 
     def _facts(self) -> list[StudyFact]:
         """The verified facts, those between nodes of the objective first."""
         own = {node.ref for node in self._material.nodes}
-
-        def rank(fact: StudyFact) -> bool:
-            return not {fact.task.subject, fact.task.object or fact.task.subject} <= own
-
-        return sorted(self._grounds.facts.values(), key=rank)[:MOST_FACTS]
+        ends = {
+            fact: {fact.task.subject, fact.task.object or fact.task.subject} for fact in self._grounds.facts.values()
+        }
+        return sorted(ends, key=lambda fact: not ends[fact] <= own)[:MOST_FACTS]
 
     def _given_material(self, facts: Sequence[StudyFact], data_set_fields: set[str]) -> dict[str, object]:
         """Facts, ready analyses, what is not verified, and some fields of the data sets."""
-        not_verified = [fact for fact in self._material.facts if not fact.verified]
         return {
             "facts": [{"id": f.id, "fact": f.stated} for f in facts],
             "analyses": [
                 {"id": name, "steps": [{"what": s.text, "control": s.control} for s in use.steps]}
                 for name, use in self._grounds.analyses.items()
             ],
-            "not_verified": [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified[:MOST_FACTS]],
+            "not_verified": not_verified(self._material)[:MOST_FACTS],
             "data_sets": [d.model_dump(mode="json", include=data_set_fields) for d in self._material.data_sets],
         }
 

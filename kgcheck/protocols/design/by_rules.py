@@ -5,7 +5,7 @@ verified facts and ready analyses.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kgcheck.errors import UsageError
@@ -25,7 +25,7 @@ from kgcheck.protocols.design.material import (
     stage_of,
     taken_sections,
 )
-from kgcheck.protocols.programs.analyses import ReadyAnalysis, ready_analysis
+from kgcheck.protocols.programs.analyses import ready_analysis
 from kgcheck.protocols.protocol import (
     ReportStep,
     StepItem,
@@ -49,39 +49,33 @@ P = TypeVar("P", StepParameter, StepTool)
 _TakenStep = tuple[TakenSection, ReportStep]
 """A step of a paper with its place."""
 
+Passages = dict[tuple[str, str], StudyPassage]
+"""The passages of a protocol, by paper and quote, numbered as they come."""
 
-class QuotedPassages:
-    """The passages of a protocol, each once, numbered as they come."""
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], StudyPassage] = {}
-
-    def add(self, taken: TakenSection, step: ReportStep) -> StudyPassage:
-        report, section = taken.report, taken.section
-        key = (report.paper, step.text)
-        if key not in self._found:
-            passage = StudyPassage(
-                id=f"Q{len(self._found) + 1}",
-                paper=report.paper,
-                title=report.title,
-                year=report.year,
-                url=report.url,
-                section=section.kind,
-                heading=" > ".join(section.path) or section.heading,
-                quote=step.text,
-                retracted=report.retracted,
-            )
-            self._found[key] = passage.model_copy(update={"digest": passage.digest_now})
-        return self._found[key]
-
-    def all(self) -> tuple[StudyPassage, ...]:
-        return tuple(self._found.values())
+def quoted(passages: Passages, taken: TakenSection, step: ReportStep) -> StudyPassage:
+    """The passage of a step of a paper, which is added where it is new."""
+    report, section = taken.report, taken.section
+    if (report.paper, step.text) not in passages:
+        passage = StudyPassage(
+            id=f"Q{len(passages) + 1}",
+            paper=report.paper,
+            title=report.title,
+            year=report.year,
+            url=report.url,
+            section=section.kind,
+            heading=" > ".join(section.path) or section.heading,
+            quote=step.text,
+            retracted=report.retracted,
+        )
+        passages[report.paper, step.text] = passage.model_copy(update={"digest": passage.digest_now})
+    return passages[report.paper, step.text]
 
 
 def assembled(
     material: DesignMaterial,
     sections: Iterable[StudySection],
-    passages: Sequence[StudyPassage],
+    passages: Collection[StudyPassage],
     notes: Iterable[str],
 ) -> StudyProtocol:
     """The protocol: sections without steps are left out, and so are passages and data sets that no step rests on."""
@@ -141,26 +135,21 @@ def graph_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
     if found:
         about = ((one.repository, one.assay, one.title[:_LONGEST]) for one in found)
         names = [f"{one.id} ({', '.join(filter(None, words))})" for one, words in zip(found, about, strict=True)]
-        known = [one.id for one in found if one.species]
-        unknown = [one.id for one in found if not one.species]
+        known, unknown = ([one.id for one in found if bool(one.species) is stated] for stated in (True, False))
         species = _from_facts("of_species", known, unknown, species=grounds.objective.species)
         stage, step = _of_graph("data_sets", names, (), species=species)
         yield stage, step.model_copy(update={"data_sets": tuple(one.id for one in found)})
-    uses = DesignRules.shipped().analyses.values()
+    uses = DesignRules.shipped().analyses
     sets = {
-        "gene_set": grounds.of_labels(label for use in uses for label in use.members),
-        "targets": grounds.of_labels(label for name in DesignRules.shipped().analyses for label in _targets(name)),
+        "gene_set": grounds.of_labels(label for use in uses.values() for label in use.members),
+        "targets": grounds.of_labels(link.label for name in uses for link in ready_analysis(name).targets),
     }
     exists = {f.task.subject: f for f in grounds.facts if f.task.type is CheckType.EXISTENCE}
     for name, nodes in sets.items():
         chosen = distinct(nodes)
-        standing = {node.ref: exists.get(node.ref) for node in chosen}
-        right = [node.name for node in chosen if (fact := standing[node.ref]) and fact.verified]
-        open_ = [
-            f"{node.name} ({standing_of_fact(fact) if fact else 'never looked at'})"
-            for node in chosen
-            if not ((fact := standing[node.ref]) and fact.verified)
-        ]
+        standing = {node: _standing(exists.get(node.ref)) for node in chosen}
+        right = [node.name for node in chosen if standing[node] == _VERIFIED]
+        open_ = [f"{node.name} ({standing[node]})" for node in chosen if standing[node] != _VERIFIED]
         if nodes:
             named = [f"{node.name} ({node.ref})" for node in chosen]
             existing = [exists[node.ref] for node in nodes if node.ref in exists]
@@ -168,11 +157,13 @@ def graph_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
     edges = [fact for fact in grounds.facts if fact.verified and fact.task.type is CheckType.TRIPLE]
     if edges:
         yield _of_graph("verified_edges", [fact.stated for fact in edges], edges)
-    not_verified = [fact for fact in grounds.facts if not fact.verified]
-    if not_verified:
-        yield _of_graph(
-            "left_out", [f"{fact.stated} ({standing_of_fact(fact)})" for fact in not_verified], not_verified
-        )
+    if left_out := not_verified(grounds):
+        yield _of_graph("left_out", left_out, ())
+
+
+def not_verified(grounds: StudyGrounds) -> list[str]:
+    """The facts that may not be stated as true, each with how it stands."""
+    return [f"{fact.stated} ({_standing(fact)})" for fact in grounds.facts if not fact.verified]
 
 
 def _from_facts(kind: str, right: Sequence[str], open_: Sequence[str], **words: str) -> str:
@@ -182,23 +173,22 @@ def _from_facts(kind: str, right: Sequence[str], open_: Sequence[str], **words: 
 
 
 def _sentence(name: str, names: Sequence[str], **words: str) -> str:
-    return DesignRules.shipped().from_facts[name].format(names=few(names, DesignRules.shipped().limits.named), **words)
+    rules = DesignRules.shipped()
+    return rules.from_facts[name].format(names=few(names, rules.limits["named"]), **words)
 
 
 def fitting_analyses(grounds: StudyGrounds) -> Iterator[tuple[str, AnalysisUse]]:
     """The ready analyses that fit the objective, by the nodes that it is about."""
     for name, use in DesignRules.shipped().analyses.items():
-        if name in grounds.refused:
-            continue
-        members = distinct(grounds.of_labels(use.members))
-        targets = _targets(name)
-        if len(members) >= ready_analysis(name).least_genes and (not targets or grounds.of_labels(targets)):
+        ready, members = ready_analysis(name), distinct(grounds.of_labels(use.members))
+        targets = grounds.of_labels(link.label for link in ready.targets)
+        if name not in grounds.refused and len(members) >= ready.least_genes and (targets or not ready.targets):
             yield name, use
 
 
-def _of_graph(name: str, names: Sequence[str], facts: Sequence[StudyFact], **words: str) -> tuple[str, StudyStep]:
+def _of_graph(name: str, names: Sequence[str], facts: Iterable[StudyFact], **words: str) -> tuple[str, StudyStep]:
     rules = DesignRules.shipped()
-    pattern, most = rules.graph_steps[name], rules.limits.named
+    pattern, most = rules.graph_steps[name], rules.limits["named"]
     more = f"; and {len(names) - most:,} more" if len(names) > most else ""
     return pattern.stage, StudyStep(
         id=UNNUMBERED,
@@ -212,54 +202,46 @@ def _of_graph(name: str, names: Sequence[str], facts: Sequence[StudyFact], **wor
 
 
 def analysis_step(name: str, pattern: StepPattern, grounds: StudyGrounds) -> StudyStep:
-    """A step of a ready analysis."""
-    ready = ready_analysis(name)
-    links = {(link.relation, link.label) for link in (*ready.links, *ready.targets)}
-    rests_on = tuple(
-        fact.id
-        for fact in grounds.facts
-        if fact.verified
-        and fact.task.object
-        and fact.task.subject.label == ready.member
-        and (fact.task.relation, fact.task.object.label) in links
-    )
-    members = _members_of_target(ready, grounds) if pattern.runs else []
-    warning = _sentence("members_of_target", members, count=f"{len(members):,}") if members else ""
-    return StudyStep(
+    """A step of a ready analysis: the analysis itself, or another one that goes with it."""
+    step = StudyStep(
         id=UNNUMBERED,
         text=pattern.text,
-        inputs=(*ready.inputs, VERIFIED_EDGES) if pattern.runs else pattern.inputs,
-        outputs=ready.outputs if pattern.runs else pattern.outputs,
+        inputs=pattern.inputs,
+        outputs=pattern.outputs,
         parameters=pattern.parameters,
-        statistics=ready.statistics if pattern.runs else pattern.statistics,
-        facts=rests_on if pattern.runs else (),
-        analysis=name if pattern.runs else "",
+        statistics=pattern.statistics,
         fixed=name,
         control=pattern.control,
-        rationale=f"{pattern.rationale} {warning}".strip(),
+        rationale=pattern.rationale,
     )
-
-
-def words_of_analysis(ready: ReadyAnalysis, use: AnalysisUse) -> tuple[str, ...]:
-    """The words of a ready analysis, as it is declared and designed."""
-    patterns = (f"{step.text} {step.control} {' '.join(step.statistics)}" for step in use.steps)
-    values = (f"{p.name} {p.value}" for step in use.steps for p in step.parameters)
-    return (ready.name, ready.title, *ready.statistics, *patterns, *values)
-
-
-def _members_of_target(ready: ReadyAnalysis, grounds: StudyGrounds) -> list[str]:
-    """Names of the set's nodes that verified facts link to what the set is held against."""
-    targets = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
-    relations = {(link.relation, link.label) for link in ready.targets}
-    linked = {
-        fact.task.subject
-        for fact in grounds.facts
-        if fact.verified
-        and (end := fact.task.object) in targets
-        and end
-        and (fact.task.relation, end.label) in relations
+    if not pattern.runs:
+        return step
+    ready = ready_analysis(name)
+    links, targets = ({(link.relation, link.label) for link in some} for some in (ready.links, ready.targets))
+    edges = [(f, (f.task.relation, f.task.object.label)) for f in grounds.facts if f.verified and f.task.object]
+    rests_on = [f.id for f, link in edges if f.task.subject.label == ready.member and link in links | targets]
+    # Nodes of the set that verified facts link to what it is held against.
+    held_against = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
+    linked = {f.task.subject for f, link in edges if link in targets and f.task.object in held_against}
+    members = [node.name for node in grounds.of_labels([ready.member]) if node.ref in linked]
+    warning = _sentence("members_of_target", members, count=f"{len(members):,}") if members else ""
+    changed = {
+        "inputs": (*ready.inputs, VERIFIED_EDGES),
+        "outputs": ready.outputs,
+        "statistics": ready.statistics,
+        "facts": tuple(rests_on),
+        "analysis": name,
+        "rationale": f"{pattern.rationale} {warning}".strip(),
     }
-    return [node.name for node in grounds.of_labels([ready.member]) if node.ref in linked]
+    return step.model_copy(update=changed)
+
+
+def words_of_analysis(name: str) -> tuple[str, ...]:
+    """The words of a ready analysis, as it is declared and designed."""
+    ready, steps = ready_analysis(name), DesignRules.shipped().analyses[name].steps
+    patterns = (f"{step.text} {step.control} {' '.join(step.statistics)}" for step in steps)
+    values = (f"{p.name} {p.value}" for step in steps for p in step.parameters)
+    return (ready.name, ready.title, *ready.statistics, *patterns, *values)
 
 
 def fixed_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
@@ -270,25 +252,21 @@ def fixed_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:
             yield pattern.stage, analysis_step(name, pattern, grounds)
 
 
-def _targets(name: str) -> list[str]:
-    """Labels of what a ready analysis holds a set against."""
-    return [link.label for link in ready_analysis(name).targets]
+_VERIFIED = "verified"
 
 
-def standing_of_fact(fact: StudyFact) -> str:
+def _standing(fact: StudyFact | None) -> str:
     """Describe the standing of a fact in a few words."""
-    reason = fact.reason.value.replace("_", " ") if fact.reason else ""
-    match fact.outcome:
-        case Outcome.SUPPORTED:
-            return "verified"
-        case None:
-            return "never looked at"
-        case Outcome.UNAVAILABLE:
-            return f"could not be looked at: {reason}"
-        case Outcome.REFUTED:
-            return f"refuted: {reason}"
-        case _:
-            return f"contested: {reason}" if fact.reason is Reason.CONFLICTING_EVIDENCE else f"undecided: {reason}"
+    if fact is None or fact.outcome is None:
+        return "never looked at"
+    states = {
+        Outcome.SUPPORTED: _VERIFIED,
+        Outcome.UNAVAILABLE: "could not be looked at",
+        Outcome.REFUTED: "refuted",
+        Outcome.INSUFFICIENT: "contested" if fact.reason is Reason.CONFLICTING_EVIDENCE else "undecided",
+    }
+    reason = f": {fact.reason.value.replace('_', ' ') if fact.reason else ''}"
+    return states[fact.outcome] + (reason if not fact.verified else "")
 
 
 def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
@@ -300,47 +278,44 @@ def distinct(nodes: Sequence[StudyNode]) -> list[StudyNode]:
 
 
 def design_by_rules(material: DesignMaterial) -> StudyProtocol:
-    """Put a protocol together."""
-    passages = QuotedPassages()
-    by_stage: dict[str, list[StudyStep]] = defaultdict(list)
+    """Put a protocol together: by stage, the steps of the graph, those of papers, and ready analyses."""
+    rules = DesignRules.shipped()
+    passages: Passages = {}
+    by_stage: defaultdict[str, list[StudyStep]] = defaultdict(list)
     notes: list[str] = []
     fixed = list(fixed_steps(material))
     for stage, step in fixed:
-        if step.fixed in DesignRules.shipped().graph_steps:
+        if step.fixed in rules.graph_steps:
             by_stage[stage].append(step)
-    headings = {stage.name: stage.heading for stage in DesignRules.shipped().stages}
+    headings, most = {stage.name: stage.heading for stage in rules.stages}, rules.limits["steps"]
     taken, left = _steps_of_papers(material)
-    for stage, steps in taken.items():
-        most = DesignRules.shipped().limits.steps
-        groups = _alike(steps)
+    for stage, groups in taken.items():
         by_stage[stage] += [_of_papers(group, passages, material) for group in groups[:most]]
         if len(groups) > most:
             notes.append(f"steps of papers left out of {headings[stage]}, which has {most}: {len(groups) - most:,}")
     notes += [f"{why}: {count:,}" for why, count in left.items()]
     for stage, step in fixed:
-        if step.fixed in DesignRules.shipped().analyses:
+        if step.fixed in rules.analyses:
             by_stage[stage].append(step)
-    sections = [section_of(stage, by_stage[stage.name]) for stage in DesignRules.shipped().stages]
-    return assembled(material, sections, passages.all(), [*notes, *lacking(material, by_stage)])
+    sections = [section_of(stage, by_stage[stage.name]) for stage in rules.stages]
+    return assembled(material, sections, passages.values(), [*notes, *_lacking(material, by_stage)])
 
 
-def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
+def _lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
     """List in words the parts that a protocol should have and lacks."""
-    steps = [step for own in by_stage.values() for step in own]
-    most = DesignRules.shipped().limits.named
-    if not material.reports:
+    steps, most = [step for own in by_stage.values() for step in own], DesignRules.shipped().limits["named"]
+    reports, fitting = material.reports, fitting_reports(material)
+    if not reports:
         yield "no paper was read: what others did is not in this protocol"
     elif not any(step.passages for step in steps):
-        yield f"no step of the {len(material.reports):,} papers read is relevant enough to be taken over"
-    fitting = fitting_reports(material)
-    retracted = [report.paper for report in material.reports if report.retracted]
-    empty = [r.paper for r in material.reports if not r.retracted and not any(part.steps for part in r.sections)]
-    others = len(material.reports) - len(retracted) - len(empty) - len(fitting)
+        yield f"no step of the {len(reports):,} papers read is relevant enough to be taken over"
+    retracted = [report.paper for report in reports if report.retracted]
+    empty = [r.paper for r in reports if not r.retracted and not any(part.steps for part in r.sections)]
     if retracted:
         yield f"retracted papers, from which nothing was taken: {few(retracted, most)}"
     if empty:
         yield f"papers without methods that could be read: {few(empty, most)}"
-    if others:
+    if others := len(reports) - len(retracted) - len(empty) - len(fitting):
         yield f"papers that do not fit the objective: {others:,}"
     for data_set in material.data_sets:
         if not data_set.can_be_taken:
@@ -349,9 +324,9 @@ def lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> I
         elif not data_set.may_be_of(material.objective.species):
             yield f"{data_set.id} is of {', '.join(data_set.species)}: it is left out"
     yield from (
-        note for note, lacks in lacks_of(steps, [name for name, own in by_stage.items() if own]).items() if lacks
+        note for note, lacks in lacks_of(steps, {name for name, own in by_stage.items() if own}).items() if lacks
     )
-    methods = " ".join(step.text for n in fitting for part in material.reports[n].sections for step in part.steps)
+    methods = " ".join(step.text for n in fitting for part in reports[n].sections for step in part.steps)
     patterns = ((node.name, naming(node.called)) for node in distinct(material.nodes))
     unnamed = [name for name, pattern in patterns if pattern and not pattern.search(methods)]
     if methods and unnamed:
@@ -369,10 +344,11 @@ def lacks_of(steps: Sequence[StudyStep], stages: Container[str]) -> dict[str, bo
     return found | empty
 
 
-def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenStep]], Counter[str]]:
-    """The steps of the sections that are taken, by stage, the best section first; and how many are left out."""
-    found: dict[str, list[_TakenStep]] = defaultdict(list)
+def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[list[_TakenStep]]], Counter[str]]:
+    """The steps that are taken, by stage, the best section first, alike ones together; and how many are left out."""
+    found: defaultdict[str, list[list[_TakenStep]]] = defaultdict(list)
     left: Counter[str] = Counter()
+    least = DesignRules.shipped().shares["alike"]
     for taken in taken_sections(material):
         heading = taken.section.heading
         for step in taken.section.steps:
@@ -381,27 +357,18 @@ def _steps_of_papers(material: DesignMaterial) -> tuple[dict[str, list[_TakenSte
             elif not fits(step, heading, material.objective):
                 left["steps of papers without a word of the objective"] += 1
             else:
-                found[stage_of(heading, step.text)].append((taken, step))
+                groups = found[stage_of(heading, step.text)]
+                same = next((group for group in groups if likeness(group[0][1].text, step.text) >= least), None)
+                if same is None:
+                    groups.append(same := [])
+                same.append((taken, step))
     return found, left
 
 
-def _alike(steps: Iterable[_TakenStep]) -> list[list[_TakenStep]]:
-    """Steps that are one, together: no step is in a protocol twice."""
-    groups: list[list[_TakenStep]] = []
-    least = DesignRules.shipped().limits.alike
-    for taken, step in steps:
-        same = next((group for group in groups if likeness(group[0][1].text, step.text) >= least), None)
-        if same is None:
-            groups.append([(taken, step)])
-        else:
-            same.append((taken, step))
-    return groups
-
-
-def _of_papers(group: Sequence[_TakenStep], passages: QuotedPassages, material: DesignMaterial) -> StudyStep:
+def _of_papers(group: Sequence[_TakenStep], passages: Passages, material: DesignMaterial) -> StudyStep:
     """A step in the words of the first of the sources that have it; the parameters of all of them."""
     source, first = group[0]
-    quoted = [(step, passages.add(taken, step)) for taken, step in group]
+    steps = [(step, quoted(passages, taken, step).id) for taken, step in group]
     known = {d.id for d in material.data_sets if d.can_be_taken and d.may_be_of(material.objective.species)}
     papers = list(dict.fromkeys(taken.report.paper for taken, _ in group))
     return StudyStep(
@@ -409,12 +376,12 @@ def _of_papers(group: Sequence[_TakenStep], passages: QuotedPassages, material: 
         text=f"{_QUOTE[0]}{first.text}{_QUOTE[1]}",
         inputs=first.inputs,
         outputs=first.outputs,
-        parameters=_with_passage(((p, q.id) for s, q in quoted for p in s.parameters), "name", "comparator", "value"),
-        tools=_with_passage(((t, q.id) for s, q in quoted for t in s.tools), "name", "version"),
-        statistics=tuple(dict.fromkeys(name for s, _ in quoted for name in s.statistics)),
-        data_sets=tuple(dict.fromkeys(d.id for s, _ in quoted for d in s.data_sets if d.id in known)),
+        parameters=_with_passage(((p, id_) for s, id_ in steps for p in s.parameters), "name", "comparator", "value"),
+        tools=_with_passage(((t, id_) for s, id_ in steps for t in s.tools), "name", "version"),
+        statistics=tuple(dict.fromkeys(name for s, _ in steps for name in s.statistics)),
+        data_sets=tuple(dict.fromkeys(d.id for s, _ in steps for d in s.data_sets if d.id in known)),
         facts=facts_named(first.text, material),
-        passages=tuple(dict.fromkeys(q.id for _, q in quoted)),
+        passages=tuple(dict.fromkeys(id_ for _, id_ in steps)),
         rationale=taken_over(papers, source.section.heading),
     )
 
@@ -445,10 +412,9 @@ def _with_passage(parts: Iterable[tuple[P, str]], *fields: str) -> tuple[P, ...]
 
 def section_of(stage: StudyStage, steps: Sequence[StudyStep]) -> StudySection:
     """A section of a stage; how much it rests on is counted."""
-    papers = {i for step in steps for i in step.passages}
-    facts = {i for step in steps for i in step.facts}
-    counts = ((len(papers), "passages of papers"), (len(facts), "verified facts"))
-    grounds = " and ".join(f"{count:,} {what}" for count, what in counts if count) or "no source: its steps are fixed"
+    named = {"passages of papers": [step.passages for step in steps], "verified facts": [step.facts for step in steps]}
+    counts = {what: len(set().union(*ids)) for what, ids in named.items()}
+    grounds = " and ".join(f"{n:,} {what}" for what, n in counts.items() if n) or "no source: its steps are fixed"
     return StudySection(
         id="S1",
         heading=stage.heading,

@@ -13,12 +13,12 @@ from kgcheck.grounding.brief import stated
 from kgcheck.inputs import read_whole
 from kgcheck.llm.budget import Limits, RunMeter, spent_note
 from kgcheck.locks import only_one
-from kgcheck.model import CheckType, Ref
+from kgcheck.model import CheckType, Outcome, Ref
 from kgcheck.options import Spending
 from kgcheck.outputs import temporary_folder
 from kgcheck.protocols.design.by_model import DesignConversation, ModelDesigner
 from kgcheck.protocols.design.by_rules import design_by_rules, fitting_analyses
-from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules, study_facts
+from kgcheck.protocols.design.material import DesignFolder, DesignMaterial, DesignRules
 from kgcheck.protocols.programs.steps import refusal_of
 from kgcheck.protocols.protocol import (
     FILE,
@@ -113,7 +113,7 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
         notes += map(str, taken_names(taken))
         if not taken:
             notes.append(f"the graph has no node called {name!r}")
-    most = DesignRules.shipped().limits.nodes
+    most = DesignRules.shipped().limits["nodes"]
     if len(found) > most:
         notes.append(f"the objective is about {len(found):,} nodes, of which the first {most} are looked at")
     looked_at = dict(list(found.items())[:most])
@@ -134,7 +134,7 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
     reader = context.verified_if_there()
     if reader is None:
         notes.append("there is no ledger: nobody has looked at the facts of the graph")
-    most = DesignRules.shipped().limits.facts
+    most = DesignRules.shipped().limits["facts"]
     refs = [node.ref for node in nodes]
     # Of a node with many edges the first ones are taken; those to other nodes of the objective must be among them.
     found = [
@@ -146,9 +146,18 @@ def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str])
     others = {ref for task in tasks for ref in (task.subject, task.object) if ref} - called.keys()
     names = context.names().of_many(others)
     called |= {ref: next((n for n in names.get(ref, ()) if n != ref.id), ref.id) for ref in others}
-    return study_facts(
-        (task, stated(task, context.schema, called.__getitem__), reader.of(task) if reader else None) for task in tasks
-    )
+    known = [(task, reader.of(task) if reader else None) for task in tasks]
+    # That nodes exist, then edges; the verified ones first.
+    known.sort(key=lambda k: (k[0].type is not CheckType.EXISTENCE, not k[1] or k[1].outcome is not Outcome.SUPPORTED))
+    facts = []
+    for number, (task, verified) in enumerate(known, 1):
+        fact = StudyFact(id=f"F{number}", task=task, stated=stated(task, context.schema, called.__getitem__))
+        if verified:
+            fields = ("outcome", "reason", "run", "at", "source", "release", "record")
+            judged = {name: getattr(verified, name) or "" for name in fields}
+            fact = fact.model_copy(update=judged | {"finding": task.fingerprint})
+        facts.append(fact)
+    return tuple(facts)
 
 
 def _material(

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter
 
 from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_whole, wrong_parts
 from kgcheck.literature.lexical import content_words, relevances, stems
 from kgcheck.literature.names import naming
 from kgcheck.llm.budget import PartCost
-from kgcheck.model import CheckTask, CheckType, Outcome, Value
+from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.analyses import ready_analyses
 from kgcheck.protocols.protocol import (
@@ -28,43 +28,15 @@ from kgcheck.protocols.protocol import (
     ReportStep,
     StepItem,
     StepParameter,
-    StudyFact,
     StudyGrounds,
     digest_of_things,
     read_formatted,
 )
 from kgcheck.protocols.rules import ProtocolRules
-from kgcheck.protocols.search.queries import SearchConcept, SearchRules, concepts_of, words_of
+from kgcheck.protocols.search.queries import SearchRules, concepts_of, words_of
 
 if TYPE_CHECKING:
-    from kgcheck.ledger.verified import Verified
-
-
-class DesignLimits(Value):
-    """Limits of a design, and thresholds for likeness and support."""
-
-    referability: int = Field(ge=1, le=5)
-    relevance: float = Field(ge=0, le=1)
-    paper: float = Field(ge=0, le=1)
-    paper_of_few: float = Field(ge=0, le=1)
-    few: int = Field(gt=0)
-    sections: int = Field(gt=0)
-    steps: int = Field(gt=0)
-    alike: float = Field(gt=0, le=1)
-    facts: int = Field(gt=0)
-    nodes: int = Field(gt=0)
-    rounds: int = Field(gt=0)
-    named: int = Field(gt=0)
-    bound: float = Field(ge=0, le=1)
-    sentence: int = Field(gt=0)
-    heading: int = Field(gt=0)
-
-
-class DesignTemperatures(Value):
-    """Temperatures of sampling, by the role of a model."""
-
-    designer: float = Field(ge=0, le=2)
-    reviewer: float = Field(ge=0, le=2)
+    pass
 
 
 class StudyStage(Value):
@@ -98,8 +70,8 @@ class StepPattern(Value):
 class AnalysisUse(Value):
     """Conditions for a ready analysis, and the steps that it makes."""
 
-    members: tuple[str, ...] = Field(min_length=1, description="labels of the nodes that it takes")
-    steps: tuple[StepPattern, ...] = Field(min_length=1)
+    members: tuple[str, ...] = Field(description="labels of the nodes that it takes")
+    steps: tuple[StepPattern, ...]
 
 
 class DesignRules(ProtocolRules):
@@ -107,9 +79,10 @@ class DesignRules(ProtocolRules):
 
     file = "design"
     otherwise: str
-    limits: DesignLimits
-    temperatures: DesignTemperatures
-    stages: tuple[StudyStage, ...] = Field(min_length=1)
+    limits: dict[str, int]
+    shares: dict[str, float]
+    temperatures: dict[str, float]
+    stages: tuple[StudyStage, ...]
     graph_steps: dict[str, StepPattern]
     from_facts: dict[str, str] = Field(description="sentences that are made from facts")
     analyses: dict[str, AnalysisUse]
@@ -125,14 +98,6 @@ class DesignRules(ProtocolRules):
         """Names of the steps that kgcheck writes itself: of the graph, and of ready analyses."""
         return frozenset({*self.graph_steps, *self.analyses})
 
-    @model_validator(mode="after")
-    def _names_stages(self) -> Self:
-        steps = [*self.graph_steps.values(), *(s for a in self.analyses.values() for s in a.steps)]
-        named = {self.otherwise, *(s.stage for s in steps)}
-        if unknown := named - {stage.name for stage in self.stages}:
-            raise ValueError(f"there is no stage {min(unknown)}")
-        return self
-
 
 def stage_of(heading: str, text: str) -> str:
     """The stage of a study that a step belongs to.
@@ -144,9 +109,6 @@ def stage_of(heading: str, text: str) -> str:
     counts = {s.name: 2 * len(s.stems & above) + len(s.stems & within) for s in DesignRules.shipped().stages}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else DesignRules.shipped().otherwise
-
-
-_REPORTS = TypeAdapter(list[ExperimentalReport])
 
 
 class DesignMaterial(StudyGrounds):
@@ -176,23 +138,21 @@ class TakenSection(NamedTuple):
 
 def taken_sections(material: DesignMaterial) -> tuple[TakenSection, ...]:
     """The sections that a protocol takes from, the best first: referable, or relevant where nobody judged that."""
-    limits = DesignRules.shipped().limits
-    places = [
-        (r, s)
+    rules = DesignRules.shipped()
+    taken = [
+        TakenSection(f"R{r + 1}.{s + 1}", material.reports[r], section)
         for r in fitting_reports(material)
         for s, section in enumerate(material.reports[r].sections)
         if any(step.dry for step in section.steps)
     ]
-    sections = [material.reports[r].sections[s] for r, s in places]
-    found = []
-    for (r, s), section, relevance in zip(
-        places, sections, relevances(material.objective.text, map(_text, sections)), strict=True
-    ):
-        grade = section.referability
-        if relevance >= limits.relevance if grade is None else grade >= limits.referability:
-            taken = TakenSection(f"R{r + 1}.{s + 1}", material.reports[r], section)
-            found.append((-(grade or 0), -round(relevance, 4), r, s, taken))
-    return tuple(taken for *_, taken in sorted(found, key=lambda one: one[:4])[: limits.sections])
+    found = relevances(material.objective.text, (_text(one.section) for one in taken))
+    kept = [
+        (-(grade or 0), -round(relevance, 4), one)
+        for one, relevance in zip(taken, found, strict=True)
+        for grade in [one.section.referability]
+        if (relevance >= rules.shares["relevance"] if grade is None else grade >= rules.limits["referability"])
+    ]
+    return tuple(one for *_, one in sorted(kept, key=lambda rated: rated[:2])[: rules.limits["sections"]])
 
 
 def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
@@ -201,22 +161,19 @@ def fitting_reports(material: DesignMaterial) -> tuple[int, ...]:
     A report is on the subject that names a node of the objective or, where it has none, its most telling phrase. How
     rare a word is among the papers counts for nearness, so that the least is lower where there are few of them.
     """
-    limits = DesignRules.shipped().limits
-    places = [
-        n for n, own in enumerate(material.reports) if not own.retracted and any(part.steps for part in own.sections)
-    ]
-    texts = [" ".join((own.title, *map(_text, own.sections))) for own in (material.reports[n] for n in places)]
-    least = limits.paper if len(texts) >= limits.few else limits.paper_of_few
-    found = relevances(material.objective.text, texts)
-    near = [n for n, relevance in zip(places, found, strict=True) if relevance >= least]
+    rules = DesignRules.shipped()
+    texts = {
+        place: " ".join((own.title, *map(_text, own.sections)))
+        for place, own in enumerate(material.reports)
+        if not own.retracted and any(part.steps for part in own.sections)
+    }
+    least = rules.shares["paper" if len(texts) >= rules.limits["few"] else "paper_of_few"]
+    found = relevances(material.objective.text, texts.values())
+    near = [place for place, relevance in zip(texts, found, strict=True) if relevance >= least]
     subjects = [concept for concept in concepts_of(material.objective, material.synonyms) if concept.kind == "subject"]
-    return tuple(n for n in near if not subjects or _names_any(material.reports[n], subjects))
-
-
-def _names_any(report: ExperimentalReport, concepts: Iterable[SearchConcept]) -> bool:
-    text = " ".join((report.title, report.abstract, *map(_text, report.sections)))
-    own = stems(words_of(text))
-    return any(concept.named_in(text, own) for concept in concepts)
+    about = {place: f"{texts[place]} {material.reports[place].abstract}" for place in near}
+    own = {place: stems(words_of(text)) for place, text in about.items()}
+    return tuple(n for n in near if not subjects or any(one.named_in(about[n], own[n]) for one in subjects))
 
 
 def fits(step: ReportStep, heading: str, objective: Objective) -> bool:
@@ -231,30 +188,11 @@ def read_reports(files: Iterable[Path]) -> tuple[ExperimentalReport, ...]:
     for file in files:
         try:
             raw = parse_json(read_whole(file), decimals=True)
-            found += _REPORTS.validate_python(raw if isinstance(raw, list) else [raw])
+            found += TypeAdapter(list[ExperimentalReport]).validate_python(raw if isinstance(raw, list) else [raw])
         except ValueError as error:
-            raise InputFormat(
-                f"{file} has no reports of papers: {wrong_parts(error)}"[:300],
-                "kgcheck protocol report --format json writes some",
-            ) from None
+            why = f"{file} has no reports of papers: {wrong_parts(error)}"[:300]
+            raise InputFormat(why, "kgcheck protocol report --format json writes some") from None
     return tuple(found)
-
-
-def study_facts(known: "Iterable[tuple[CheckTask, str, Verified | None]]") -> tuple[StudyFact, ...]:
-    """Facts with what they state and their newest judgement: that nodes exist, then edges; the verified ones first."""
-
-    def rank(entry: "tuple[CheckTask, str, Verified | None]") -> tuple[bool, bool]:
-        task, _, verified = entry
-        return task.type is not CheckType.EXISTENCE, verified is None or verified.outcome is not Outcome.SUPPORTED
-
-    facts = []
-    for number, (task, stated, verified) in enumerate(sorted(known, key=rank), 1):
-        judged = {name: getattr(verified, name) or "" for name in ("source", "release", "record")} if verified else {}
-        if verified:
-            judged |= {"outcome": verified.outcome, "reason": verified.reason, "run": verified.run, "at": verified.at}
-            judged |= {"finding": task.fingerprint}
-        facts.append(StudyFact(id=f"F{number}", task=task, stated=stated, **judged))
-    return tuple(facts)
 
 
 def likeness(one: str, other: str) -> float:
@@ -281,16 +219,18 @@ def facts_named(text: str, material: StudyGrounds) -> tuple[str, ...]:
 _TOKEN = re.compile(r"[^\s()\[\]{};:\"'\u201c\u201d\u2018\u2019=<>\u2264\u2265%/|]+")
 
 
-def _marks(text: str) -> set[str]:
-    """Extract the tokens with a digit: numbers, accessions, symbols, versions."""
-    tokens = (token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(text))
-    return {token for token in tokens if any(c.isdigit() for c in token)}
+def _has_digit(token: str) -> bool:
+    return any(map(str.isdigit, token))
 
 
 def strange_marks(text: str, grounds: Sequence[str]) -> str:
-    """A number, an accession or an address that is in none of the grounds."""
+    """A number, an accession, a symbol with a digit or an address that is in none of the grounds."""
     stated = " ".join(grounds)
-    if strange := _marks(text) - _marks(stated):
+    own, known = (
+        {token.strip(".,-!?").casefold().replace(",", "") for token in _TOKEN.findall(words) if _has_digit(token)}
+        for words in (text, stated)
+    )
+    if strange := own - known:
         return f"it holds {min(strange)[:40]!r}, which is in nothing that it names"
     words = (word.strip(".,;()[]<>\"'") for word in text.split() if "://" in word or "www." in word.casefold())
     address = next((word for word in words if word not in stated), "")
@@ -299,23 +239,18 @@ def strange_marks(text: str, grounds: Sequence[str]) -> str:
 
 def holds_words(text: str, part: str) -> bool:
     """Tell whether a text has some words, whole."""
-    found = re.search(
-        rf"(?<!\w)(?<!\d[.,]){re.escape(' '.join(part.split()))}(?!\w|[.,]\d)", " ".join(text.split()), re.IGNORECASE
-    )
-    return found is not None
+    whole = rf"(?<!\w)(?<!\d[.,]){re.escape(' '.join(part.split()))}(?!\w|[.,]\d)"
+    return re.search(whole, " ".join(text.split()), re.IGNORECASE) is not None
 
 
 def _text(section: ReportSection) -> str:
     return " ".join((section.heading, *(step.text for step in section.steps)))
 
 
-DesignRole = Literal["designer", "reviewer"]
-
-
 class DesignAnswer(Value):
     """An answer of a model; one that was stopped has none, and only its cost counts."""
 
-    role: DesignRole
+    role: Literal["designer", "reviewer"]
     stage: str
     question: str = Field(description="SHA-256 of all that the model was given")
     answer: str = Field(default="", description="JSON of the form that was wanted")
@@ -348,9 +283,8 @@ class DesignFolder:
             lines = read_whole(answers).splitlines() if answers.is_file() else []
             self.answers = [DesignAnswer.model_validate_json(line) for line in lines]
         except ValueError as error:
-            raise InputFormat(
-                f"{answers} has no answers of a design: {wrong_parts(error)}"[:300], "name another --out"
-            ) from None
+            why = f"{answers} has no answers of a design: {wrong_parts(error)}"[:300]
+            raise InputFormat(why, "name another --out") from None
         return material
 
     def add(self, answer: DesignAnswer) -> None:

@@ -6,7 +6,7 @@ search goes on with the answers that are kept.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
@@ -21,7 +21,6 @@ from kgcheck.llm.forms import messages_of, with_schema
 from kgcheck.protocols.protocol import Objective, StudyDataSet
 from kgcheck.protocols.rules import model_task
 from kgcheck.protocols.search.queries import (
-    LikenessScale,
     SearchConcept,
     SearchQuery,
     SearchRules,
@@ -54,11 +53,6 @@ class DataSetUse(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def topic_of(objective: Objective, concepts: Sequence[SearchConcept]) -> str:
-    """Topic to compare papers with: title and concepts; of many words, each would be little."""
-    return " ".join((objective.title, *(c.name for c in concepts)))
-
-
 def abstract_of(paper: WholePaper) -> str:
     """The title and the abstract of a paper."""
     inner = " ".join(p.text for s in paper.sections if s.kind == "abstract" for p in s.paragraphs)
@@ -66,54 +60,42 @@ def abstract_of(paper: WholePaper) -> str:
 
 
 def degrees(papers: Sequence[WholePaper], objective: Objective, concepts: Sequence[SearchConcept]) -> list[PaperDegree]:
-    """Grade the helpfulness of papers."""
-    fit = TopicFit(topic_of(objective, concepts), None)
-    rules = SearchRules.shipped().papers
+    """Grade the helpfulness of papers, by what they name of the objective, how like it they are and what they bring."""
+    # Compared with the title and the concepts: of many words, each would be little.
+    fit = TopicFit(" ".join((objective.title, *(c.name for c in concepts))), None)
     fits = fit.fits([{"abstract": section_texts(p).get("abstract", (p.title,))} for p in papers])
-    return [_degree(p, objective, concepts, f.relevance, rules.words) for p, f in zip(papers, fits, strict=True)]
+    return [_degree(p, objective, concepts, f.relevance) for p, f in zip(papers, fits, strict=True)]
 
 
 def _degree(
-    paper: WholePaper,
-    objective: Objective,
-    concepts: Sequence[SearchConcept],
-    relevance: float,
-    scale: LikenessScale,
+    paper: WholePaper, objective: Objective, concepts: Sequence[SearchConcept], relevance: float
 ) -> PaperDegree:
-    rules = SearchRules.shipped().papers
+    rules = SearchRules.shipped()
+    weights, words = rules.papers, rules.words
     if paper.retracted or titled_retracted(paper.title):
         return PaperDegree(1, relevance, ("it is retracted",))
     text = abstract_of(paper)
-    own = stems(words_of(text))
+    own, folded = stems(words_of(text)), text.casefold()
     named = [c for c in concepts if c.named_in(text, own)]
     weighed, whole = (sum(rules.concepts[c.kind] for c in some) for some in (named, concepts))
-    share = weighed / whole if concepts else 0.0
-    like = min(1.0, max(0.0, (relevance - scale.none) / (scale.full - scale.none)))
+    like = min(1.0, max(0.0, (relevance - weights["none"]) / (weights["full"] - weights["none"])))
     reasons = [f"it names {', '.join(c.name for c in named)}" if named else "it names nothing of the objective"]
     reasons.append(f"likeness {relevance:.2f}")
-    points = 1 + 4 * (rules.named * share + rules.likeness * like)
-    for worth, reason in _brought(paper, text, objective):
-        points += worth
+    points = 1 + 4 * (weights["named"] * (weighed / whole if concepts else 0.0) + weights["likeness"] * like)
+    brought: list[tuple[str, str]] = []
+    if any(word in paper.type.casefold() for word in words["no_methods"]):
+        brought.append(("no_methods", "it has no methods of its own"))
+    elif (method := method_named(text)) or any(word in folded for word in words["methods"]):
+        brought.append(("methods", f"it brings a method{f', {method.name}' if method else ''}"))
+    if _ACCESSION.search(text) or any(_as_word(word).search(text) for word in words["data"]):
+        brought.append(("data_sets", "it brings data"))
+    species = {name for name, own in rules.species.items() if any(_as_word(word).search(folded) for word in own)}
+    if species and objective.species not in species:
+        brought.append(("other_species", f"it is about {', '.join(sorted(species))}"))
+    for kind, reason in brought:
+        points += weights[kind]
         reasons.append(reason)
     return PaperDegree(min(5, max(1, int(points + 0.5))), relevance, tuple(reasons))
-
-
-def _brought(paper: WholePaper, text: str, objective: Objective) -> list[tuple[float, str]]:
-    """Weigh the methods, data and species of a paper, whatever it is about."""
-    rules, words = SearchRules.shipped().papers, SearchRules.shipped().words
-    folded = text.casefold()
-    found: list[tuple[float, str]] = []
-    if any(word in paper.type.casefold() for word in words.no_methods):
-        found.append((rules.no_methods, "it has no methods of its own"))
-    elif (method := method_named(text)) or any(word in folded for word in words.methods):
-        found.append((rules.methods, f"it brings a method{f', {method.name}' if method else ''}"))
-    if _ACCESSION.search(text) or any(_as_word(word).search(text) for word in words.data):
-        found.append((rules.data_sets, "it brings data"))
-    known = SearchRules.shipped().species.items()
-    species = {name for name, own in known if any(_as_word(word).search(folded) for word in own)}
-    if species and objective.species not in species:
-        found.append((rules.other_species, f"it is about {', '.join(sorted(species))}"))
-    return found
 
 
 @cache
@@ -125,44 +107,37 @@ def data_set_use(
     data_set: StudyDataSet, description: str, objective: Objective, concepts: Sequence[SearchConcept]
 ) -> DataSetUse:
     """Judge whether a data set is usable for an objective."""
-    against: list[str] = []
-    for_it: list[str] = []
-
-    def look(holds: bool, yes: str, no: str) -> None:
-        (for_it if holds else against).append(yes if holds else no)
-
+    wanted, least = objective.species.casefold(), SearchRules.shipped().samples
     stated = ", ".join(data_set.species) or "no species"
-    wanted = objective.species.casefold()
     fits = any(own.casefold() == wanted or own.casefold().startswith(f"{wanted} (") for own in data_set.species)
-    look(fits, f"of {objective.species}", f"of {stated}, not {objective.species}")
+    looked = [(fits, f"of {objective.species}", f"of {stated}, not {objective.species}")]
     if objective.assays:
         stated_of = f"{data_set.assay} {data_set.title} {description}".casefold()[:_MOST_CHARACTERS]
         methods = [(assay, method_named(assay)) for assay in objective.assays]
         words = [w for assay, method in methods for w in (assay, *((*method.data, *method.words) if method else ()))]
         fits = any(word.casefold() in stated_of for word in words)
-        look(fits, f"by {data_set.assay or 'a wanted assay'}", f"by {data_set.assay or 'no assay that is stated'}")
-    least = SearchRules.shipped().samples
+        looked.append((fits, f"by {data_set.assay or 'a wanted assay'}", f"by {data_set.assay or _NO_ASSAY}"))
     if data_set.samples is None:
-        for_it.append("how many samples is not stated")
+        looked.append((True, "how many samples is not stated", ""))
     else:
-        look(data_set.samples >= least, f"{data_set.samples:,} samples", f"{data_set.samples:,} samples, under {least}")
+        count = f"{data_set.samples:,} samples"
+        looked.append((data_set.samples >= least, count, f"{count}, under {least}"))
     text = f"{data_set.title}. {description}"[:_MOST_CHARACTERS]
     subjects = [c for c in concepts if c.kind == "subject"]
     if subjects:
         own = stems(words_of(text))
         named = [c.name for c in subjects if c.named_in(text, own)]
-        look(bool(named), f"about {', '.join(named)}", f"not about {subjects[0].name}")
-    if data_set.remark:
-        against.append(data_set.remark)
-    return DataSetUse(not against, tuple(against or for_it))
+        looked.append((bool(named), f"about {', '.join(named)}", f"not about {subjects[0].name}"))
+    against = [no for holds, _, no in looked if not holds] + [data_set.remark] * bool(data_set.remark)
+    return DataSetUse(not against, tuple(against or (yes for _, yes, _ in looked)))
 
 
+_NO_ASSAY = "no assay that is stated"
 QUERY_TEMPERATURE = 0.7
 JUDGE_TEMPERATURE = 0.5
 _MOST_SHOWN = 2_500
 """Most characters of an abstract or a description in a question."""
 
-B = TypeVar("B", bound=BaseModel)
 J = TypeVar("J", bound="NumberedJudgement")
 
 
@@ -174,7 +149,7 @@ class QueryAnswer(BaseModel):
 
     def query(self) -> SearchQuery:
         """The query; a ValueError where it is none."""
-        data = {word.casefold() for word in SearchRules.shipped().words.data}
+        data = {word.casefold() for word in SearchRules.shipped().words["data"]}
         groups = (TermGroup(terms=tuple(g), data=data.issuperset(t.casefold() for t in g)) for g in self.groups)
         return SearchQuery(purpose=self.purpose, groups=tuple(groups))
 
@@ -186,11 +161,10 @@ class QueriesAnswer(BaseModel):
 
     @model_validator(mode="after")
     def _are_queries(self) -> Self:
-        number = SearchRules.shipped().limits.queries
+        number = SearchRules.shipped().limits["queries"]
         if len(self.queries) != number:
             raise ValueError(f"{number} queries are wanted, and these are {len(self.queries)}")
-        made = [q.query().groups for q in self.queries]
-        if len(set(made)) < len(made):
+        if len({q.query().groups for q in self.queries}) < number:
             raise ValueError("a query is there twice")
         return self
 
@@ -224,60 +198,50 @@ class _Judgements(BaseModel):
         return self
 
 
-class JudgedRecord(NamedTuple):
-    """Paper or data set, as a model is shown it."""
-
-    title: str
-    text: str
-    more: Mapping[str, object] = {}
-
-    def shown(self, number: int) -> dict[str, object]:
-        return {"number": number, "title": self.title[:500], "text": self.text[:_MOST_SHOWN], **self.more}
-
-
 class SearchModel:
-    """A model that helps to search."""
+    """A model that helps to search: it writes the queries, and judges records by their title, text and other fields."""
 
     def __init__(self, client: "ChatClient", meter: Meter) -> None:
         self._client, self._meter = client, meter
         self.name = client.model
 
     def queries(self, objective: Objective, concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
+        number = SearchRules.shipped().limits["queries"]
+
+        def just_as_many(schema: dict[str, Any]) -> dict[str, Any]:
+            schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
+            return schema
+
         question = {"objective": objective.model_dump(mode="json"), "terms": [list(c.terms) for c in concepts]}
-        task = model_task("search queries").format(number=SearchRules.shipped().limits.queries)
-        form = with_schema(QueriesAnswer, self._narrowed)
-        answer = self._answer(task, question, form, QUERY_TEMPERATURE)
+        messages = messages_of(model_task("search queries").format(number=number), question)
+        form = with_schema(QueriesAnswer, just_as_many)
+        answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=QUERY_TEMPERATURE)
         return tuple(q.query() for q in answer.queries)
 
-    def _narrowed(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Just as many queries as are wanted."""
-        number = SearchRules.shipped().limits.queries
-        schema["properties"]["queries"] |= {"minItems": number, "maxItems": number}
-        return schema
-
-    def degrees(self, objective: Objective, papers: Sequence[JudgedRecord]) -> list[PaperDegree]:
+    def degrees(self, objective: Objective, papers: Sequence[dict[str, object]]) -> list[PaperDegree]:
         judged = self._judged("papers", objective, papers, PaperJudgement)
         return [PaperDegree(j.degree, 0.0, (j.reason,)) for j in judged]
 
-    def uses(self, objective: Objective, data_sets: Sequence[JudgedRecord]) -> list[DataSetUse]:
+    def uses(self, objective: Objective, data_sets: Sequence[dict[str, object]]) -> list[DataSetUse]:
         judged = self._judged("data sets", objective, data_sets, DataSetJudgement)
         return [DataSetUse(j.usable, (j.reason,)) for j in judged]
 
-    def _judged(self, things: str, objective: Objective, records: Sequence[JudgedRecord], kind: type[J]) -> list[J]:
+    def _judged(
+        self, things: str, objective: Objective, records: Sequence[dict[str, object]], kind: type[J]
+    ) -> list[J]:
         found: list[J] = []
-        size = SearchRules.shipped().limits.judged
+        size = SearchRules.shipped().limits["judged"]
         for at in range(0, len(records), size):
-            some = records[at : at + size]
-            question = {
-                "objective": objective.model_dump(mode="json"),
-                "records": [record.shown(number) for number, record in enumerate(some, 1)],
-            }
-            listed = (list[kind], Field(min_length=len(some), max_length=len(some)))  # type: ignore[valid-type]
+            shown = [
+                {"number": number, **record}
+                | {"title": str(record["title"])[:500], "text": str(record["text"])[:_MOST_SHOWN]}
+                for number, record in enumerate(records[at : at + size], 1)
+            ]
+            messages = messages_of(
+                model_task(f"search {things}"), {"objective": objective.model_dump(mode="json"), "records": shown}
+            )
+            listed = (list[kind], Field(min_length=len(shown), max_length=len(shown)))  # type: ignore[valid-type]
             form: type[_Judgements] = create_model(f"{kind.__name__}s", __base__=_Judgements, judged=listed)
-            answer = self._answer(model_task(f"search {things}"), question, form, JUDGE_TEMPERATURE)
+            answer, _ = self._client.answer(messages, form, meter=self._meter, temperature=JUDGE_TEMPERATURE)
             found += sorted(answer.judged, key=lambda j: j.number)
         return found
-
-    def _answer(self, task: str, question: Mapping[str, object], form: type[B], temperature: float) -> B:
-        messages = messages_of(task, question)
-        return self._client.answer(messages, form, meter=self._meter, temperature=temperature)[0]

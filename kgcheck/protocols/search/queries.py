@@ -5,7 +5,7 @@ made it, a rule or a model, it is balanced, has no other operators, and names no
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -22,51 +22,11 @@ ConceptKind = Literal["subject", "facet", "method"]
 """Kind of a concept: the subject of a search, a side of it, or the method and data."""
 
 
-class SearchLimits(Value):
-    """Limits of a search."""
-
-    queries: int = Field(gt=0)
-    results: int = Field(gt=0, le=200)
-    terms: int = Field(gt=0)
-    whole: int = Field(ge=0)
-    judged: int = Field(gt=0)
-
-
-class LikenessScale(Value):
-    """From which value on a paper is like the objective at all, and from which as like as can be."""
-
-    none: float = Field(ge=0)
-    full: float = Field(gt=0)
-
-
-class PaperRules(Value):
-    """Weights and scales for the degree of a paper."""
-
-    kept: int = Field(ge=1, le=5)
-    named: float
-    likeness: float
-    methods: float
-    data_sets: float
-    other_species: float
-    no_methods: float
-    words: LikenessScale
-    concepts: dict[ConceptKind, float]
-
-
-class SearchWords(Value):
-    """Words by what they are taken for."""
-
-    generic: frozenset[str]
-    data: tuple[str, ...]
-    methods: tuple[str, ...]
-    no_methods: tuple[str, ...]
-
-
 class KnownMethod(Value):
     """A method or a kind of data: words of papers, and words of repositories."""
 
     name: str
-    words: tuple[str, ...] = Field(min_length=1)
+    words: tuple[str, ...]
     data: tuple[str, ...]
 
 
@@ -74,10 +34,11 @@ class SearchRules(ProtocolRules):
     """Words and limits of searches."""
 
     file = "search"
-    samples: int = Field(ge=0, description="least samples of a data set that can be used")
-    limits: SearchLimits
-    papers: PaperRules
-    words: SearchWords
+    samples: int = Field(description="least samples of a data set that can be used")
+    limits: dict[str, int]
+    papers: dict[str, float] = Field(description="weights of the parts of a degree, and the scale of likeness")
+    concepts: dict[ConceptKind, float]
+    words: dict[str, tuple[str, ...]]
     species: dict[str, tuple[str, ...]]
     methods: tuple[KnownMethod, ...]
 
@@ -93,7 +54,7 @@ class SearchRules(ProtocolRules):
         """The stems of words that name nothing."""
         from bm25s.stopwords import STOPWORDS_EN
 
-        return stems((*STOPWORDS_EN, *self.words.generic))
+        return stems((*STOPWORDS_EN, *self.words["generic"]))
 
 
 Synonyms = Callable[[str], tuple[str, ...]]
@@ -160,49 +121,31 @@ def search_term(text: str) -> str:
 
 
 def concepts_of(objective: Objective, synonyms: Synonyms) -> tuple[SearchConcept, ...]:
-    """Extract the concepts of an objective."""
+    """Extract the concepts of an objective: subjects, facets, methods."""
     found: dict[str, SearchConcept] = {}
+
+    def put(kind: ConceptKind, *names: str) -> None:
+        """Add a concept, unless it is there under one of its names."""
+        terms: dict[str, str] = {}
+        for term in filter(None, map(search_term, names)):
+            terms.setdefault(term.casefold(), term)
+        if terms and not terms.keys() & found.keys():
+            kept = tuple(terms.values())[: SearchRules.shipped().limits["terms"]]
+            found.update(dict.fromkeys(terms, SearchConcept(kind=kind, terms=kept)))
+
     for name in objective.about:
-        _put(found, "subject", (name, *synonyms(name)))
+        put("subject", name, *synonyms(name))
     for assay in objective.assays:
         method = method_named(assay)
-        _put(found, "method", (assay, *(method.words if method else ())))
+        put("method", assay, *(method.words if method else ()))
     for names in [*_phrases(objective.title), *_phrases(objective.objective)][:_MOST_PHRASES]:
-        method = next(filter(None, map(method_named, names)), None)
-        others = tuple(other for name in names for other in synonyms(name))
-        if method:
-            _put(found, "method", (*_own_words(names[0], method),))
+        others = [other for name in names for other in synonyms(name)]
+        if method := next(filter(None, map(method_named, names)), None):
+            own = stems(words_of(names[0]))
+            named = (w for w in (*method.words, method.name) if stems(words_of(w)) <= own)
+            put("method", next(named, names[0]), *method.words)
         else:
-            _put(found, "subject" if others else "facet", (*names, *others, *_shorter(names[0])))
-    return _in_order(found, objective)
-
-
-def method_named(text: str) -> KnownMethod | None:
-    """The method that a text names; of several the one with the longest word."""
-    own = stems(words_of(text))
-    return next((method for parts, method in SearchRules.shipped().method_stems if parts <= own), None)
-
-
-def _own_words(phrase: str, method: KnownMethod) -> Iterator[str]:
-    yield next((w for w in (*method.words, method.name) if stems(words_of(w)) <= stems(words_of(phrase))), phrase)
-    yield from method.words
-
-
-def _put(found: dict[str, SearchConcept], kind: ConceptKind, names: tuple[str, ...]) -> None:
-    """Add a concept, unless it is there under one of its names."""
-    terms: dict[str, str] = {}
-    for name in names:
-        if term := search_term(name):
-            terms.setdefault(term.casefold(), term)
-    if not terms or any(term in found for term in terms):
-        return
-    kept = tuple(terms.values())[: SearchRules.shipped().limits.terms]
-    concept = SearchConcept(kind=kind, terms=kept)
-    found |= {term: concept for term in terms}
-
-
-def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple[SearchConcept, ...]:
-    """Each once: subjects, facets, methods; without a subject, the phrase that is named most often is taken for it."""
+            put("subject" if others else "facet", *names, *others, *_shorter(names[0]))
     known = list(dict.fromkeys(found.values()))
     # A facet that is some of the words of another concept is none.
     words = {c: [stems(words_of(term)) for term in c.terms] for c in known}
@@ -213,6 +156,7 @@ def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple
     ]
     facets = [c for c in known if c.kind == "facet"]
     if facets and not any(c.kind == "subject" for c in known):
+        # Without a subject, the phrase that is named most often is taken for it.
         first = max(facets, key=lambda c: _weight(c.name, objective))
         known[known.index(first)] = first.model_copy(update={"kind": "subject"})
     about = [search_term(name) for name in objective.about]
@@ -224,6 +168,12 @@ def _in_order(found: Mapping[str, SearchConcept], objective: Objective) -> tuple
         return 0, named, -_weight(concept.name, objective)[0]
 
     return tuple(sorted(known, key=place))
+
+
+def method_named(text: str) -> KnownMethod | None:
+    """The method that a text names; of several the one with the longest word."""
+    own = stems(words_of(text))
+    return next((method for parts, method in SearchRules.shipped().method_stems if parts <= own), None)
 
 
 def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
@@ -254,7 +204,8 @@ def _phrases(text: str) -> list[tuple[str, ...]]:
     last = ""
     parts = [*_TOKEN.findall(_plain(text[:2_000])), "."]
     for at, part in enumerate(parts):
-        if part[0].isalnum() and not _names_nothing(part) and len(run) < _LONGEST_PHRASE:
+        is_word = part[0].isalnum() and not _names_nothing(part)
+        if is_word and len(run) < _LONGEST_PHRASE:
             run.append(part)
             continue
         if any(len(word) > 2 for word in run):
@@ -267,7 +218,7 @@ def _phrases(text: str) -> list[tuple[str, ...]]:
             last = "" if short or part != "(" else phrase.casefold()
         elif part != "(":
             last = ""
-        run = [] if not part[0].isalnum() or _names_nothing(part) else [part]
+        run = [part] if is_word else []
     return list(found.values())
 
 
@@ -322,53 +273,44 @@ class SearchQuery(Value):
 
     @property
     def pubmed(self) -> str:
-        return _boolean(self.groups, lambda term: f'"{term}"[tiab]')
+        return _boolean(self.groups, "[tiab]")
 
     @property
     def pmc(self) -> str:
         """In the language of PMC: anywhere in a paper whose text may be taken."""
-        return f'{_boolean(self.groups, _quoted)} AND "open access"[filter]'
+        return f'{_boolean(self.groups)} AND "open access"[filter]'
 
     def geo(self, species: str) -> str:
         """In the language of GEO, which knows no field for both title and summary."""
         of_species = [f'"{plain}"[ORGN]'] if (plain := search_term(species)) else []
-        return " AND ".join((_boolean([g for g in self.groups if not g.data], _quoted), *of_species))
+        return " AND ".join((_boolean([g for g in self.groups if not g.data]), *of_species))
 
 
-def _quoted(term: str) -> str:
-    return f'"{term}"'
-
-
-def _boolean(groups: Sequence[TermGroup], write: Callable[[str], str]) -> str:
-    return " AND ".join(f"({' OR '.join(map(write, group.terms))})" for group in groups)
+def _boolean(groups: Sequence[TermGroup], place: str = "") -> str:
+    quoted = ([f'"{term}"{place}' for term in group.terms] for group in groups)
+    return " AND ".join(f"({' OR '.join(terms)})" for terms in quoted)
 
 
 def queries_of(concepts: Sequence[SearchConcept]) -> tuple[SearchQuery, ...]:
-    """Queries from what an objective is about."""
+    """Queries in the order of their worth: the subject with each side and method, and methods without it."""
+    if not concepts:
+        return ()
+    first, *rest = concepts
+    sides, methods = ([c for c in rest if (c.kind == "method") is is_method] for is_method in (False, True))
+    data = TermGroup(terms=SearchRules.shipped().words["data"], data=True)
+    combined: list[tuple[str, list[SearchConcept], list[TermGroup]]] = [
+        *((f"{first.name} and {one.name}", [first, one], []) for one in (*sides[:1], *methods[:1], *sides[1:2])),
+        *(
+            (f"{one.name} and {other.name}, elsewhere", [one, other], [])
+            for one, other in zip(sides[:1], (*methods[:1], *sides[1:2]), strict=False)
+        ),
+        (f"data of {first.name}", [first], [data]),
+        *((f"{first.name} and {one.name}", [first, one], []) for one in (*methods[1:], *sides[2:])),
+        (first.name, [first], []),
+    ]
     found: dict[frozenset[tuple[str, ...]], SearchQuery] = {}
-    for purpose, groups in _combined(concepts):
+    for purpose, named, more in combined:
+        groups = (*(TermGroup(terms=c.terms) for c in named), *more)
         query = SearchQuery(purpose=purpose[:300], groups=groups)
         found.setdefault(frozenset(g.terms for g in groups), query)
-    return tuple(found.values())[: SearchRules.shipped().limits.queries]
-
-
-def _combined(concepts: Sequence[SearchConcept]) -> Iterator[tuple[str, tuple[TermGroup, ...]]]:
-    """Combinations in the order of their worth: the subject with each side and method, and methods without it."""
-    if not concepts:
-        return
-    first, *rest = concepts
-    subject = TermGroup(terms=first.terms)
-    sides = [c for c in rest if c.kind != "method"]
-    methods = [c for c in rest if c.kind == "method"]
-
-    def both(*others: SearchConcept) -> tuple[TermGroup, ...]:
-        return subject, *(TermGroup(terms=c.terms) for c in others)
-
-    for one in (*sides[:1], *methods[:1], *sides[1:2]):
-        yield f"{first.name} and {one.name}", both(one)
-    for one, other in zip(sides[:1], (*methods[:1], *sides[1:2]), strict=False):
-        yield f"{one.name} and {other.name}, elsewhere", both(one, other)[1:]
-    yield f"data of {first.name}", (subject, TermGroup(terms=SearchRules.shipped().words.data, data=True))
-    for one in (*methods[1:], *sides[2:]):
-        yield f"{first.name} and {one.name}", both(one)
-    yield first.name, (subject,)
+    return tuple(found.values())[: SearchRules.shipped().limits["queries"]]

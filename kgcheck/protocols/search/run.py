@@ -5,9 +5,9 @@ search began, those of a model by what it was asked. What was cut off is done ag
 twice.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -26,12 +26,12 @@ from kgcheck.options import Spending
 from kgcheck.outputs import write_text
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
-from kgcheck.protocols.search.judging import JudgedRecord, SearchModel, abstract_of, data_set_use, degrees
+from kgcheck.protocols.search.judging import SearchModel, abstract_of, data_set_use, degrees
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
 from kgcheck.providers.geo import DataSetRecord, Geo
 from kgcheck.providers.http import Http
-from kgcheck.providers.paper_service import PaperRecord, RecordPage, open_licence
+from kgcheck.providers.paper_service import PaperRecord, open_licence
 from kgcheck.providers.pmc import Pmc
 from kgcheck.providers.pubmed import PubMed
 
@@ -152,16 +152,26 @@ def _searches(http: Http, day: str) -> dict[SearchPlace, PaperSearch]:
     """Searches of services; PMC with the abstracts that PubMed has of its papers."""
     pubmed, pmc = PubMed(http, http.settings, day), Pmc(http, http.settings, day)
 
+    def search_pubmed(query: SearchQuery, most: int) -> PapersFound:
+        page = pubmed.relevant(query.pubmed, most)
+        return _found(page.records, page.unknown, "pubmed")
+
     def search_pmc(query: SearchQuery, most: int) -> PapersFound:
         page = pmc.relevant(query.pmc, most)
         pmids = [i for record in page.records for i in record.ids if i.startswith("pmid:")]
-        known = pubmed.records(pmids) if pmids else {}
-        return _found(page._replace(records=tuple(_with_abstract(record, known) for record in page.records)), "pmc")
+        known, records = pubmed.records(pmids) if pmids else {}, []
+        for record in page.records:
+            other = next((known[i] for i in record.ids if i in known), record)
+            ids = tuple(dict.fromkeys((*other.ids, *record.ids)))
+            records.append(other._replace(key=record.key, ids=ids, full_text=record.full_text))
+        return _found(records, page.unknown, "pmc")
 
-    return {
-        "pubmed": lambda query, most: _found(pubmed.relevant(query.pubmed, most), "pubmed"),
-        "pmc": search_pmc,
-    }
+    return {"pubmed": search_pubmed, "pmc": search_pmc}
+
+
+def _found(records: Iterable[PaperRecord], unknown: tuple[str, ...], place: SearchPlace) -> PapersFound:
+    made = (paper_of_record(record, place) for record in records)
+    return PapersFound(tuple(paper for paper in made if isinstance(paper, WholePaper)), unknown)
 
 
 def search_index(index: LiteratureIndex, query: SearchQuery, most: int) -> PapersFound:
@@ -174,239 +184,172 @@ def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
     return index.store.paper(document.paper_id) or paper_of_abstract(document)
 
 
-def _with_abstract(record: PaperRecord, known: dict[str, PaperRecord]) -> PaperRecord:
-    """A record of PMC with what PubMed has of the same paper."""
-    other = next((known[i] for i in record.ids if i in known), None)
-    if other is None:
-        return record
-    ids = tuple(dict.fromkeys((*other.ids, *record.ids)))
-    return other._replace(key=record.key, ids=ids, full_text=record.full_text)
-
-
-def _found(page: RecordPage, place: SearchPlace) -> PapersFound:
-    made = (paper_of_record(record, place) for record in page.records)
-    return PapersFound(tuple(paper for paper in made if isinstance(paper, WholePaper)), page.unknown)
-
-
 PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
 """Services that are searched."""
 
 SEARCH_FILE = "search.json"
 
 
-@dataclass(frozen=True)
-class SearchMeans:
-    """Services, index and models of a search; without services, or where none answers, the index is searched."""
+@dataclass
+class PaperSearcher:
+    """A search for an objective; without services, or where none answers, the index is searched."""
 
+    objective: Objective
     synonyms: Synonyms
     http: Http | None = None
     index: LiteratureIndex | None = None
     model: SearchModel | None = None
-
-
-def search_for(
-    objective: Objective,
-    folder: Path,
-    means: SearchMeans,
-    *,
-    today: str | None = None,
-    progress: Progress | None = None,
-) -> StudySearch:
-    """Search papers and data sets for an objective."""
-    if means.http is None and means.index is None:
-        raise UsageError("there is nowhere to look", "let services be asked, or name an index of papers: --literature")
-    concepts = concepts_of(objective, means.synonyms)
-    if not concepts:
-        raise UsageError("the objective names nothing to look for", "name genes, diseases or methods in its title")
-    folder.mkdir(parents=True, exist_ok=True)
-    described = {"objective": objective.model_dump(mode="json")}
-    # Another search in the same folder goes on with nothing of this one.
-    note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
-    day = day_of(note, today)
-    write_note(note, described, day, ended=False)
-    found = _Search(objective, concepts, folder, means, day, progress or NoProgress()).run()
-    write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
-    # What could not be looked at is tried again with the answers of that day.
-    write_note(note, described, day, ended=not found.unsearched)
-    return found
-
-
-@dataclass
-class _Search:
-    """One search under way; the arguments are those of `search_for`."""
-
-    objective: Objective
-    concepts: Sequence[SearchConcept]
-    folder: Path
-    means: SearchMeans
-    day: str
-    progress: Progress
+    progress: Progress = field(default_factory=NoProgress)
 
     def __post_init__(self) -> None:
+        self._day = ""
         self._met = MetPapers()
         self._data_sets: dict[str, tuple[DataSetRecord, list[int]]] = {}
         self._unsearched: list[UnsearchedPlace] = []
         self._notes: list[str] = []
 
-    def run(self) -> StudySearch:
-        model = self.means.model
-        queries = model.queries(self.objective, self.concepts) if model else queries_of(self.concepts)
-        self._services(queries)
-        self._local(queries)
-        papers = self._whole_texts(self._papers())
-        return StudySearch(
+    def search(self, folder: Path, today: str | None = None) -> StudySearch:
+        """Search papers and data sets, each question once, and write what was found and kept into a folder."""
+        if self.http is None and self.index is None:
+            hint = "let services be asked, or name an index of papers: --literature"
+            raise UsageError("there is nowhere to look", hint)
+        concepts = concepts_of(self.objective, self.synonyms)
+        if not concepts:
+            raise UsageError("the objective names nothing to look for", "name genes, diseases or methods in its title")
+        folder.mkdir(parents=True, exist_ok=True)
+        described = {"objective": self.objective.model_dump(mode="json")}
+        # Another search in the same folder goes on with nothing of this one.
+        note = folder / f"search-{digest_of_things(described)[:16]}.note.json"
+        self._day = day_of(note, today)
+        write_note(note, described, self._day, ended=False)
+        model = self.model
+        queries = model.queries(self.objective, concepts) if model else queries_of(concepts)
+        self._search_services(queries)
+        self._search_index(queries)
+        papers = self._papers(concepts)
+        if self.http:
+            papers = self._whole_papers(Pmc(self.http, self.http.settings, self._day), papers, folder)
+        data_sets = self._data_sets_found(concepts) if self._data_sets else []
+        found = StudySearch(
             objective=self.objective,
-            day=self.day,
+            day=self._day,
             queries=queries,
             queries_by=model.name if model else "rules",
             papers=tuple(papers),
-            data_sets=tuple(self._data_sets_found()),
+            data_sets=tuple(data_sets),
             unsearched=tuple(self._unsearched),
             notes=tuple(dict.fromkeys(self._notes)),
         )
+        write_text(folder / SEARCH_FILE, found.model_dump_json(indent=1) + "\n")
+        # What could not be looked at is tried again with the answers of that day.
+        write_note(note, described, self._day, ended=not found.unsearched)
+        return found
 
-    def _services(self, queries: Sequence[SearchQuery]) -> None:
-        http = self.means.http
-        if http is None:
+    def _search_services(self, queries: Sequence[SearchQuery]) -> None:
+        if self.http is None:
             return
-        searches = _searches(http, self.day)
-        geo = Geo(http, http.settings, self.day)
+        searches, geo = _searches(self.http, self._day), Geo(self.http, self.http.settings, self._day)
+        most = SearchRules.shipped().limits["results"]
         with self.progress.step("searching", len(queries) * len(PLACES)) as step:
             for number, query in enumerate(queries, 1):
                 for place, search in searches.items():
                     self._search(place, search, number, query)
                     step.advance()
-                self._search_data_sets(geo, number, query)
+                with self._looking("geo", number):
+                    page = geo.relevant(query.geo(self.objective.species), most)
+                    for record in page.records:
+                        _, numbers = self._data_sets.setdefault(record.id, (record, []))
+                        numbers += [number] if number not in numbers else []
+                    self._note_unknown("geo", number, page.unknown)
                 step.advance()
 
-    def _local(self, queries: Sequence[SearchQuery]) -> None:
+    def _search_index(self, queries: Sequence[SearchQuery]) -> None:
         """Search the local index where no service could be looked at."""
-        looked = len(queries) * len(PLACES) > len(self._unsearched)
-        if self.means.http is not None and looked:
+        if self.http is not None and len(queries) * len(PLACES) > len(self._unsearched):
             return
-        why = "no service was asked" if self.means.http is None else "no service could be looked at"
-        if self.means.index is None:
+        why = "no service was asked" if self.http is None else "no service could be looked at"
+        if self.index is None:
             self._notes.append(f"{why}, and no index of papers is named")
             return
-        self._notes.append(f"{why}: the papers are those of {self.means.index.folder}, and data sets were not searched")
-        if self.means.http is None or self.means.http.settings.offline:
+        self._notes.append(f"{why}: the papers are those of {self.index.folder}, and data sets were not searched")
+        if self.http is None or self.http.settings.offline:
             # Whoever is offline by choice misses nothing: it is in the note.
             self._unsearched.clear()
-        search = partial(search_index, self.means.index)
         for number, query in enumerate(queries, 1):
-            self._search("index", search, number, query)
+            self._search("index", partial(search_index, self.index), number, query)
 
     def _search(self, place: SearchPlace, search: PaperSearch, number: int, query: SearchQuery) -> None:
-        try:
-            found = search(query, SearchRules.shipped().limits.results)
-        except SourceError as error:
-            self._could_not(place, number, error)
-            return
-        for paper in found.papers:
-            self._met.add(paper, place, number)
-        self._note_unknown(place, number, found.unknown)
+        with self._looking(place, number):
+            found = search(query, SearchRules.shipped().limits["results"])
+            for paper in found.papers:
+                self._met.add(paper, place, number)
+            self._note_unknown(place, number, found.unknown)
 
-    def _search_data_sets(self, geo: Geo, number: int, query: SearchQuery) -> None:
+    @contextmanager
+    def _looking(self, place: SearchPlace, number: int) -> Iterator[None]:
         try:
-            page = geo.relevant(query.geo(self.objective.species), SearchRules.shipped().limits.results)
+            yield
         except SourceError as error:
-            self._could_not("geo", number, error)
-            return
-        for record in page.records:
-            _, numbers = self._data_sets.setdefault(record.id, (record, []))
-            numbers += [number] if number not in numbers else []
-        self._note_unknown("geo", number, page.unknown)
+            self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=clean(error.message)[:300]))
 
     def _note_unknown(self, place: SearchPlace, number: int, unknown: Sequence[str]) -> None:
         if unknown:
-            self._notes.append(
-                f"{place} searched query {number} without what it does not know: {', '.join(unknown)[:200]}"
-            )
+            left = ", ".join(unknown)[:200]
+            self._notes.append(f"{place} searched query {number} without what it does not know: {left}")
 
-    def _could_not(self, place: SearchPlace, number: int, error: SourceError) -> None:
-        self._unsearched.append(UnsearchedPlace(place=place, query=number, reason=clean(error.message)[:300]))
-
-    def _papers(self) -> list[FoundPaper]:
-        if self.means.index is not None:
+    def _papers(self, concepts: Sequence[SearchConcept]) -> list[FoundPaper]:
+        if self.index is not None:
             # What the local index knows to be retracted is, whoever has it.
-            self._met.retract(self.means.index.store.retracted)
+            self._met.retract(self.index.store.retracted)
         met = self._met.every()
         if not met:
             return []
-        judged = degrees([m.paper for m in met], self.objective, self.concepts)
-        judged_by = self.means.model.name if self.means.model else "rules"
-        if self.means.model:
-            shown = [JudgedRecord(m.paper.title, abstract_of(m.paper)) for m in met]
-            by_model = self.means.model.degrees(self.objective, shown)
+        judged = degrees([m.paper for m in met], self.objective, concepts)
+        if self.model:
+            shown: list[dict[str, object]] = [{"title": m.paper.title, "text": abstract_of(m.paper)} for m in met]
+            by_model = self.model.degrees(self.objective, shown)
             judged = [
-                j._replace(degree=m.degree, reasons=m.reasons) if not of.paper.retracted else j
+                j if of.paper.retracted else m._replace(relevance=j.relevance)
                 for j, m, of in zip(judged, by_model, met, strict=True)
             ]
         found = [
             FoundPaper(
                 **dict(m),
                 **j._asdict(),
-                judged_by=judged_by,
-                kept=j.degree >= SearchRules.shipped().papers.kept,
+                judged_by=self.model.name if self.model else "rules",
+                kept=j.degree >= SearchRules.shipped().limits["kept"],
                 whole=_is_whole(m.paper),
             )
             for m, j in zip(met, judged, strict=True)
         ]
         return sorted(found, key=lambda p: (-p.degree, -p.relevance, p.paper.id))
 
-    def _whole_texts(self, papers: list[FoundPaper]) -> list[FoundPaper]:
+    def _whole_papers(self, pmc: Pmc, papers: list[FoundPaper], folder: Path) -> list[FoundPaper]:
         """The same papers, those that are kept whole where PMC has them under an open licence."""
-        http = self.means.http
-        if http is None:
-            return papers
-        pmc = Pmc(http, http.settings, self.day)
-        lacking = [p for p in papers if p.kept and not p.whole and _pmcid(p.paper) and "index" not in p.places]
-        wanted = lacking[: SearchRules.shipped().limits.whole]
+        pmcids = {p.paper.id: next((i[4:] for i in p.paper.ids if i.startswith("pmc:")), "") for p in papers}
+        lacking = [p for p in papers if p.kept and not p.whole and pmcids[p.paper.id] and "index" not in p.places]
+        wanted = lacking[: SearchRules.shipped().limits["whole"]]
         whole: dict[str, FoundPaper] = {}
         with self.progress.step("reading whole papers", len(wanted)) as step:
             for found in wanted:
-                whole[found.paper.id] = self._whole(pmc, found)
+                pmcid = pmcids[found.paper.id]
+                with self._looking("pmc", 0):
+                    if paper := whole_of(pmc, PaperRecord(pmcid, found.paper.ids, full_text=pmcid), folder):
+                        whole[found.paper.id] = _with_text(found, paper)
                 step.advance()
         return [whole.get(p.paper.id, p) for p in papers]
 
-    def _whole(self, pmc: Pmc, found: FoundPaper) -> FoundPaper:
-        pmcid = _pmcid(found.paper)
-        record = PaperRecord(pmcid, found.paper.ids, full_text=pmcid)
-        try:
-            paper = whole_of(pmc, record, self.folder)
-        except SourceError as error:
-            self._could_not("pmc", 0, error)
-            return found
-        if paper is None:
-            return found
-        retracted = paper.retracted or found.paper.retracted
-        if not open_licence(paper.licence):
-            # Only what says whether it counts is taken over.
-            kept = found.paper.model_copy(update={"retracted": retracted})
-        else:
-            ids = tuple(dict.fromkeys((*found.paper.ids, *paper.ids)))
-            kept = paper.model_copy(update={"ids": ids, "retracted": retracted, "recipe": "pmc"})
-        changed = {"paper": kept, "whole": _is_whole(kept)}
-        if retracted and not found.paper.retracted:
-            changed |= {"degree": 1, "kept": False, "reasons": ("it is retracted",)}
-        return found.model_copy(update=changed)
-
-    def _data_sets_found(self) -> list[FoundDataSet]:
+    def _data_sets_found(self, concepts: Sequence[SearchConcept]) -> list[FoundDataSet]:
         """The data sets that were met, those that are usable first."""
-        met = [*self._data_sets.values()]
-        if not met:
-            return []
-        sets = [study_data_set(record) for record, _ in met]
-        texts = [clean(record.description)[:5_000] for record, _ in met]
-        judged_by = self.means.model.name if self.means.model else "rules"
-        if self.means.model:
-            shown = [
-                JudgedRecord(s.title, text, {"species": s.species, "assay": s.assay, "samples": s.samples})
-                for s, text in zip(sets, texts, strict=True)
-            ]
-            uses = self.means.model.uses(self.objective, shown)
+        records, queries = zip(*self._data_sets.values(), strict=True)
+        sets = [study_data_set(record) for record in records]
+        texts = [clean(record.description)[:5_000] for record in records]
+        if self.model:
+            fields = {"title", "species", "assay", "samples"}
+            shown = [{**s.model_dump(include=fields), "text": text} for s, text in zip(sets, texts, strict=True)]
+            uses = self.model.uses(self.objective, shown)
         else:
-            uses = [data_set_use(s, text, self.objective, self.concepts) for s, text in zip(sets, texts, strict=True)]
+            uses = [data_set_use(s, text, self.objective, concepts) for s, text in zip(sets, texts, strict=True)]
         found = [
             FoundDataSet(
                 data_set=s,
@@ -414,32 +357,35 @@ class _Search:
                 papers=record.papers,
                 queries=tuple(numbers),
                 **use._asdict(),
-                judged_by=judged_by,
+                judged_by=self.model.name if self.model else "rules",
             )
-            for s, text, use, (record, numbers) in zip(sets, texts, uses, met, strict=True)
+            for s, text, use, record, numbers in zip(sets, texts, uses, records, queries, strict=True)
         ]
         return sorted(found, key=lambda d: (not d.usable, d.data_set.id))
+
+
+def _with_text(found: FoundPaper, paper: WholePaper) -> FoundPaper:
+    """A paper with its text, if that is under an open licence; else with what says whether it counts alone."""
+    retracted = paper.retracted or found.paper.retracted
+    kept = found.paper.model_copy(update={"retracted": retracted})
+    if open_licence(paper.licence):
+        ids = tuple(dict.fromkeys((*found.paper.ids, *paper.ids)))
+        kept = paper.model_copy(update={"ids": ids, "retracted": retracted, "recipe": "pmc"})
+    changed = {"paper": kept, "whole": _is_whole(kept)}
+    if retracted and not found.paper.retracted:
+        changed |= {"degree": 1, "kept": False, "reasons": ("it is retracted",)}
+    return found.model_copy(update=changed)
 
 
 def _is_whole(paper: WholePaper) -> bool:
     return any(section.kind != "abstract" and section.paragraphs for section in paper.sections)
 
 
-def _pmcid(paper: WholePaper) -> str:
-    """The bare PMCID of a paper; empty where it has none."""
-    return next((i.removeprefix("pmc:") for i in paper.ids if i.startswith("pmc:")), "")
-
-
 def search_studies(
-    context: Context,
-    objective: Objective,
-    folder: Path,
-    *,
-    spending: Spending | None = None,
+    context: Context, objective: Objective, folder: Path, *, spending: Spending | None = None
 ) -> tuple[StudySearch, tuple[str, ...]]:
     """Search papers and data sets for an objective; a folder gets the result, the log and what was kept."""
     with noting() as notes, ExitStack() as opened:
-        index = context.index(notes) if context.literature else None
         model = None
         if context.brain == "llm":
             from kgcheck.llm.client import ChatClient
@@ -447,11 +393,8 @@ def search_studies(
             client = opened.enter_context(ChatClient(context.settings, notes))
             meter = Meter(Limits.of(spending or Spending()), client.prices, total_meter(context.settings))
             model = SearchModel(client, meter)
-        means = SearchMeans(
-            synonyms=context.names().mentioned,
-            http=opened.enter_context(Http(context.settings)),
-            index=index,
-            model=model,
-        )
-        found = search_for(objective, folder, means, progress=context.progress)
+        index = context.index(notes) if context.literature else None
+        http = opened.enter_context(Http(context.settings))
+        names = context.names().mentioned
+        found = PaperSearcher(objective, names, http, index, model, context.progress).search(folder)
     return found, (*notes, *found.notes)
