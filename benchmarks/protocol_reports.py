@@ -87,7 +87,7 @@ def counts(data: Path) -> str:
         total["papers"] += 1
         total["papers with steps"] += bool(steps)
         total["sections"] += len(report.sections)
-        total["sentences of methods"] += sum(len(m.sentences) for m in method_sections(paper))
+        total["sentences of methods"] += sum(len(sentences) for _, sentences, _ in method_sections(paper))
         total["steps"] += len(steps)
         total["steps that are dry"] += sum(step.dry for step in steps)
         total["settings"] += sum(len(step.parameters) for step in steps)
@@ -171,10 +171,10 @@ def scores(data: Path, labels: dict[str, Labels]) -> ReportScores:
     papers = dict(papers_in(data))
     made = ReportScores()
     for name, wanted in labels.items():
-        sentences = [s for m in method_sections(papers[name]) for s in m.sentences]
-        for number, sentence in enumerate(sentences[wanted.first - 1 : wanted.last], wanted.first):
+        sentences = [one for _, own, _ in method_sections(papers[name]) for one in own]
+        for number, (text, citations) in enumerate(sentences[wanted.first - 1 : wanted.last], wanted.first):
             label = wanted.sentences.get(number, Label(step=False, names={}))
-            step = step_of(sentence.text, number, without=sentence.citations)
+            step = step_of(text, number, without=citations)
             where = f"{name} {number}"
             made.add("step", ["step"] * label.step, ["step"] * (step is not None), where)
             for kind, found in _named(step).items():

@@ -363,9 +363,7 @@ def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "R
         records += [outcome.record] if outcome.record else []
     result(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))
     if records:
-        figures = program_figures(records)
-        levels = ", ".join(f"{count} of level {level}" for level, count in figures.levels.items())
-        result(f"{figures.successes} of {figures.tasks} programs succeeded{'; errors: ' if levels else ''}{levels}")
+        result(program_figures(records))
     return "failed" in states
 
 

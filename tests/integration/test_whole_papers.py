@@ -230,7 +230,7 @@ def test_a_paper_that_is_removed_meanwhile_is_left_out(folder: Path, monkeypatch
     assert len(list(whole_papers(index, [], []))) == 2
     remove_papers(monkeypatch, "doi:10.5555/one")
 
-    assert [found.paper.ids for found in whole_papers(index, [], [])] == [("doi:10.5555/two",)]
+    assert [paper.ids for paper, _ in whole_papers(index, [], [])] == [("doi:10.5555/two",)]
     with pytest.raises(UnknownName, match="no whole paper"):
         list(whole_papers(index, ["doi:10.5555/one"], []))
     shown = json.loads(run("corpus", "show", "doi:10.5555/one", "--index", index, "--format", "json"))

@@ -135,9 +135,8 @@ def test_figures_count_what_was_completed() -> None:
     records = [
         ProgramRecord(task=task, attempts=attempts) for attempts in ((fine,), (bad, fine), (fine, bad), (bad,) * 4)
     ]
-    figures = program_figures(records)
-    assert (figures.tasks, figures.successes, figures.levels) == (4, 2, {3: 2})
-    assert program_figures([]).tasks == 0
+    assert program_figures(records) == "2 of 4 programs succeeded; errors: 2 of level 3"
+    assert program_figures([]) == "0 of 0 programs succeeded"
 
 
 def settings_of(server: ChatServer) -> Settings:

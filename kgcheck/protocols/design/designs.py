@@ -31,7 +31,7 @@ from kgcheck.protocols.protocol import (
     read_formatted,
 )
 from kgcheck.protocols.rendering import write
-from kgcheck.protocols.reports.papers import PaperFound, experimental_report, grade_reports, whole_papers
+from kgcheck.protocols.reports.papers import experimental_report, grade_reports, whole_papers
 from kgcheck.protocols.search.look_up import look_up
 from kgcheck.protocols.search.run import SEARCH_FILE, StudySearch
 from kgcheck.providers.http import Http
@@ -170,7 +170,7 @@ def _material(
     """Gather what a protocol is designed from."""
     notes: list[str] = []
     unavailable: list[str] = []
-    found: list[PaperFound] = [one for file in papers for one in whole_papers(file, (), notes)]
+    found = [one for file in papers for one in whole_papers(file, (), notes)]
     index = context.index(notes) if context.literature else None
     if index is not None:
         # The whole papers of the index that fit the objective best.
@@ -186,12 +186,12 @@ def _material(
         searched = read_formatted(file, StudySearch, "search", "name a folder of kgcheck protocol search")
         if searched.objective != objective:
             raise InputFormat(f"{file} was a search for another objective", "search again, into another folder")
-        found += [PaperFound(p.paper, "") for p in searched.kept if p.whole]
+        found += [(p.paper, "") for p in searched.kept if p.whole]
         data_sets |= {one.data_set.id: one.data_set for one in searched.usable}
         unavailable += [f"{u.place} could not be looked at: {u.reason}" for u in searched.unsearched]
         notes += searched.notes
-    read = {one.paper.id: one for one in reversed(found)}
-    made = [experimental_report(one.paper, url=one.url) for one in reversed(read.values())]
+    read = {paper.id: (paper, url) for paper, url in reversed(found)}
+    made = [experimental_report(paper, url=url) for paper, url in reversed(read.values())]
     given = {report.paper for report in made}
     made += [report for report in reports if report.paper not in given]
     judged = grade_reports(made, objective)

@@ -15,8 +15,6 @@ from kgcheck.outputs import write_text
 from kgcheck.protocols.protocol import StepItem
 from kgcheck.protocols.rules import ProtocolRules
 
-AnalysisMethod = Literal["enrichment", "expansion", "proximity"]
-
 
 class AnalysisParameter(Value):
     """A number that an analysis can be given."""
@@ -48,13 +46,13 @@ class AnalysisLink(Value):
 class ReadyAnalysis(Value):
     """An analysis that runs without a model."""
 
-    name: str = Field(pattern=r"^[a-z][a-z_]*$")
-    method: AnalysisMethod
+    name: str
+    method: Literal["enrichment", "expansion", "proximity"]
     title: str
-    words: tuple[str, ...] = Field(min_length=1, description="what a text says that wants it")
+    words: tuple[str, ...] = Field(description="what a text says that wants it")
     member: str = Field(description="label of the nodes that a gene set is of")
-    least_genes: int = Field(gt=0, description="of a set, and of a target, of which anything can be said")
-    links: tuple[AnalysisLink, ...] = Field(min_length=1)
+    least_genes: int = Field(description="of a set, and of a target, of which anything can be said")
+    links: tuple[AnalysisLink, ...]
     targets: tuple[AnalysisLink, ...] = Field(default=(), description="what a gene set is held against, beside it")
     inputs: tuple[StepItem, ...]
     outputs: tuple[StepItem, ...]

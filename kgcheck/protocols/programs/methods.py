@@ -4,7 +4,7 @@ Tests and random sets are computed by scipy.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -88,13 +88,6 @@ def _over_represented(terms: Ints, hits: Ints, sizes: Ints, drawn: int, backgrou
     return Enrichment(terms, hits, sizes, p, adjusted, odds, left, drawn, background)
 
 
-def odds_interval(hits: int, size: int, drawn: int, background: int) -> tuple[float, float]:
-    """The 95 % interval of the conditional odds ratio; its upper end may be infinite."""
-    table = [[hits, drawn - hits], [size - hits, background - size - drawn + hits]]
-    found = stats.contingency.odds_ratio(np.array(table)).confidence_interval(0.95)
-    return float(found.low), float(found.high)
-
-
 class Proximity(NamedTuple):
     """Network proximity of two sets, against random sets of the same sizes and degrees.
 
@@ -107,7 +100,6 @@ class Proximity(NamedTuple):
     deviation: float
     z: float | None
     p: float
-    permutations: int
     effect: float | None
     effect_interval: tuple[float, float] | None
 
@@ -123,8 +115,7 @@ def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed
     random = np.random.default_rng(seed)
     steps = _steps_to(adjacency, second)[first]
     distance = float(steps.mean())
-    degrees = np.asarray(adjacency.sum(axis=1)).ravel()
-    alike = _alike(degrees)
+    alike = _alike(np.asarray(adjacency.sum(axis=1)).ravel())
     drawn = np.array(
         [
             _steps_to(adjacency, _redrawn(second, alike, random))[_redrawn(first, alike, random)]
@@ -132,10 +123,13 @@ def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed
         ]
     )
     others = drawn.mean(axis=1)
-    deviation = float(others.std(ddof=1))
+    mean, deviation = float(others.mean()), float(others.std(ddof=1))
     # Means that are equal may differ in the last digit.
     nearer = int((others <= distance + 1e-9).sum())
-    interval = _interval(steps, random)
+    interval = None
+    if len(steps) >= _LEAST_FOR_INTERVAL and float(np.ptp(steps)) > 0.0:
+        found = stats.bootstrap((steps,), np.mean, n_resamples=_RESAMPLES, method="percentile", rng=random)
+        interval = float(found.confidence_interval.low), float(found.confidence_interval.high)
     own = float(steps.var(ddof=1)) if len(steps) > 1 else 0.0
     freedom = len(steps) + drawn.size - 2
     pooled = math.sqrt(((len(steps) - 1) * own + (drawn.size - 1) * float(drawn.var(ddof=1))) / freedom)
@@ -143,11 +137,10 @@ def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed
     return Proximity(
         distance=distance,
         interval=interval,
-        mean=float(others.mean()),
+        mean=mean,
         deviation=deviation,
-        z=(distance - float(others.mean())) / deviation if deviation > 0 else None,
+        z=(distance - mean) / deviation if deviation > 0 else None,
         p=(nearer + 1) / (permutations + 1),
-        permutations=permutations,
         effect=(float(drawn.mean()) - distance) / pooled if pooled else None,
         effect_interval=(ends[0], ends[1]) if ends else None,
     )
@@ -186,15 +179,6 @@ def _redrawn(nodes: Ints, alike: list[Ints], random: np.random.Generator) -> Int
     return np.array(sorted(drawn), dtype=np.int64)
 
 
-def _interval(steps: Floats, random: np.random.Generator) -> tuple[float, float] | None:
-    if len(steps) < _LEAST_FOR_INTERVAL or float(np.ptp(steps)) == 0.0:
-        return None
-    found = stats.bootstrap(
-        (steps,), np.mean, n_resamples=_RESAMPLES, method="percentile", rng=random
-    ).confidence_interval
-    return float(found.low), float(found.high)
-
-
 def matrix(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Any:
     """A sparse matrix of zeros and ones; pairs that come twice count once."""
     made = sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
@@ -219,26 +203,14 @@ _BETWEEN = "\x1f"
 """Between the ids of an edge: no id has it."""
 
 
-class GeneSet(NamedTuple):
-    """Nodes that names mean."""
-
-    found: dict[str, str]
-    unknown: tuple[str, ...]
-    several: tuple[str, ...]
-
-
-def gene_set(resolver: NameResolver, label: str, names: Iterable[str]) -> GeneSet:
-    """The nodes of a label that names or ids mean."""
-    found: dict[str, str] = {}
-    unknown: list[str] = []
-    several: list[str] = []
-    for name in dict.fromkeys(name.strip() for name in names if name.strip()):
-        nodes = resolver.in_graph(label, name)
-        if len(nodes) == 1:
-            found[name] = nodes[0].ref.id
-        else:
-            (several if nodes else unknown).append(name)
-    return GeneSet(found, tuple(unknown), tuple(several))
+def gene_set(
+    resolver: NameResolver, label: str, names: Iterable[str]
+) -> tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]:
+    """The nodes of a label that names or ids mean; names that mean none, and those that mean several."""
+    nodes = {name: resolver.in_graph(label, name) for name in filter(None, (name.strip() for name in names))}
+    found = {name: own[0].ref.id for name, own in nodes.items() if len(own) == 1}
+    unknown, several = (tuple(n for n in nodes if n not in found and bool(nodes[n]) is many) for many in (False, True))
+    return found, unknown, several
 
 
 class AnalysisGraph:
@@ -276,11 +248,8 @@ class AnalysisGraph:
 
     def network(self, label: str, links: Iterable[tuple[AnalysisLink, float | None]]) -> tuple[list[str], Any]:
         """The network of a label: ids, and who is linked to whom, in either direction; none to itself."""
-        heads, tails = [], []
-        for link, least in links:
-            head, tail = self.pairs(self.store.schema.pattern(label, link.relation, link.label), least)
-            heads.append(head)
-            tails.append(tail)
+        patterns = [(self.store.schema.pattern(label, link.relation, link.label), least) for link, least in links]
+        heads, tails = zip(*(self.pairs(pattern, least) for pattern, least in patterns), strict=True)
         ids, (rows, columns) = _numbered(_joined(heads), _joined(tails))
         apart = rows != columns
         rows, columns = rows[apart], columns[apart]
@@ -305,13 +274,13 @@ class AnalysisGraph:
         return {id_: str(node.get("name") or id_) for id_, node in found.items()}
 
 
-def _joined(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _joined(columns: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
     return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
 
 
 def _numbered(*columns: pa.ChunkedArray) -> tuple[list[str], list[npt.NDArray[np.int64]]]:
     """All ids of some columns in their order, and each column by their places."""
-    ids = pc.unique(_joined(list(columns))).sort()
+    ids = pc.unique(_joined(columns)).sort()
     return ids.to_pylist(), [np.asarray(pc.index_in(c, ids), dtype=np.int64) for c in columns]
 
 
@@ -326,13 +295,13 @@ def run_analysis(
 ) -> AnalysisResult:
     """Run a ready analysis."""
     numbers = analysis.numbers(dict(parameters or {}))
-    genes = gene_set(graph.resolver, analysis.member, names)
-    if not genes.found:
-        missing = ", ".join((*genes.unknown, *genes.several)[:10]) or "none is named"
+    genes, unknown, several = gene_set(graph.resolver, analysis.member, names)
+    if not genes:
+        missing = ", ".join((*unknown, *several)[:10]) or "none is named"
         raise UsageError(
             f"the graph has no {analysis.member} of the gene set: {missing}", "name them by id, or as the graph does"
         )
-    run = _Run(analysis, graph, list(genes.found.values()), target, numbers, seed)
+    run = _Run(analysis, graph, list(genes.values()), target, numbers, seed)
     {"enrichment": run.enrich, "expansion": run.expand, "proximity": run.measure}[analysis.method]()
     return AnalysisResult(
         analysis=analysis.name,
@@ -342,9 +311,9 @@ def run_analysis(
         seed=seed if "permutations" in numbers else None,
         parameters=numbers,
         statistics=analysis.statistics,
-        genes=genes.found,
-        unknown=genes.unknown,
-        several=genes.several,
+        genes=genes,
+        unknown=unknown,
+        several=several,
         edges=graph.edges,
         left_out=graph.left_out,
         figures=run.figures,
@@ -353,8 +322,8 @@ def run_analysis(
     )
 
 
-_ROW = (
-    *("hits", "size", "p_value", "adjusted_p_value", "odds_ratio", "odds_ratio_low", "odds_ratio_high"),
+_COLUMNS = (
+    *("id", "name", "hits", "size", "p_value", "adjusted_p_value", "odds_ratio", "odds_ratio_low", "odds_ratio_high"),
     *("p_value_without_one", "members"),
 )
 
@@ -383,22 +352,15 @@ class _Run:
             if chosen.sum() < self.analysis.least_genes:
                 self.notes.append(f"{kind}: {self._too_few(int(chosen.sum()), 'have one')}")
                 continue
-            least, most = int(self.numbers["least_members"]), int(self.numbers["most_members"])
-            found = enrichment(has, chosen, least, most)
-            of_term = has[chosen].tocsc()
-            set_names = [called.get(id_, id_) for id_, is_in in zip(members, chosen, strict=True) if is_in]
-
-            def who(term: int, of_term: Any = of_term, names: list[str] = set_names) -> Iterable[str]:
-                return (names[m] for m in of_term.indices[of_term.indptr[term] : of_term.indptr[term + 1]])
-
-            self._tabulate(kind, link.label, terms, found, who)
-            self._count(f"{kind}: terms tested", len(found.terms))
-            passed = int((found.adjusted <= self.numbers["false_discovery_rate"]).sum())
+            found = enrichment(has, chosen, int(self.numbers["least_members"]), int(self.numbers["most_members"]))
+            names = [called.get(id_, id_) for id_, is_in in zip(members, chosen, strict=True) if is_in]
+            passed = self._tabulate(kind, link.label, terms, found, names, has[chosen].T.tocsr())
             rate = "adjusted p value after Benjamini and Hochberg up to the false discovery rate"
+            background = "members of the graph with any annotation of the kind"
+            self._count(f"{kind}: terms tested", len(found.terms))
             self._count(f"{kind}: terms enriched", passed, rate)
             self._count(f"{kind}: genes with annotation", found.drawn)
-            members_of = "members of the graph with any annotation of the kind"
-            self._count(f"{kind}: background", found.background, members_of)
+            self._count(f"{kind}: background", found.background, background)
 
     def expand(self) -> None:
         """Nodes that are linked to more of the genes than their degrees explain."""
@@ -410,22 +372,17 @@ class _Run:
         least = int(self.numbers["least_links"])
         found = expansion(adjacency, seeds, least)
         called = self.graph.names(self.analysis.member, [ids[place] for place in seeds])
-
-        def near(node: int) -> Iterable[str]:
-            return (called.get(ids[place], ids[place]) for place in seeds if adjacency[node, place])
-
-        self._tabulate("expanded gene set", self.analysis.member, ids, found, near, least)
-        if len(seeds) < len(self.genes):
-            self.notes.append(
-                f"only {len(seeds)} of {len(self.genes)} genes are in the network: the result is about them"
-            )
+        names = [called.get(ids[place], ids[place]) for place in seeds]
+        passed = self._tabulate(
+            "expanded gene set", self.analysis.member, ids, found, names, adjacency[:, seeds], least
+        )
+        self._note_lost(len(seeds))
         self._count("genes in the network", len(seeds))
         self._count("nodes of the network", len(ids))
         self._count("edges of the network", int(adjacency.nnz) // 2)
         self._count("edges between genes of the set", int(adjacency[seeds][:, seeds].nnz) // 2)
         self._count("neighbours tested", len(found.terms))
-        passed = (found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits >= least)
-        self._count("neighbours found", int(passed.sum()), f"with {least} links to genes of the set at least")
+        self._count("neighbours found", passed, f"with {least} links to genes of the set at least")
 
     def measure(self) -> None:
         """The network proximity of the genes to those of a target."""
@@ -434,56 +391,56 @@ class _Run:
         heads, tails = self.graph.pairs(pattern, self._least(link))
         of_target = heads.filter(pc.equal(tails, node)).to_pylist()
         ids, adjacency = self._network()
-        hint = "lower the least score"
         if not of_target or not ids:
-            raise UsageError(f"the graph has no {self.analysis.member} of {self.target} with that score", hint)
+            missing = f"the graph has no {self.analysis.member} of {self.target} with that score"
+            raise UsageError(missing, "lower the least score")
         within = largest_component(adjacency)
-        ids = [ids[place] for place in within]
-        adjacency = adjacency[within][:, within]
-        first = np.flatnonzero(np.isin(ids, self.genes))
-        members = np.flatnonzero(np.isin(ids, of_target))
+        ids, adjacency = [ids[place] for place in within], adjacency[within][:, within]
+        first, members = (np.flatnonzero(np.isin(ids, some)) for some in (self.genes, of_target))
         # A gene is no step away from itself: what is in both is left out of the target.
         second = np.setdiff1d(members, first)
-        both = len(members) - len(second)
-        least = self.analysis.least_genes
+        both, least = len(members) - len(second), self.analysis.least_genes
         if len(first) < least or len(second) < least:
             there = f"{len(first)} genes of the set and {len(second)} others of {self.target} are in the network"
             raise UsageError(f"{there}: of fewer than {least} nothing can be said", _FEW_HINT)
         if both:
             self.notes.append(f"{both} genes of the set are of {self.target} themselves: left out of the target")
-        if len(first) < len(self.genes):
-            self.notes.append(
-                f"only {len(first)} of {len(self.genes)} genes are in the network: the result is about them"
-            )
-        found = proximity(adjacency, first, second, int(self.numbers["permutations"]), self.seed)
-        mean = "steps from a gene of the set to the nearest gene of the target, mean"
-        self._count("network proximity", _rounded(found.distance), mean, "steps")
-        random = "mean of random sets of the same degrees"
-        self._count("random network proximity", _rounded(found.mean), random, "steps")
-        self._count("random network proximity deviation", _rounded(found.deviation), unit="steps")
-        self._count("p value", _rounded(found.p), "permutation test, as near or nearer")
-        self._count("permutations", found.permutations)
-        self._count("genes of the set in the network", len(first))
-        self._count("genes of the target in the network", len(second))
-        self._count("genes in both", both, "left out of the target")
-        self._count("nodes of the network", len(ids))
-        if found.z is not None:
-            self._count("z-score", _rounded(found.z))
-        else:
+        self._note_lost(len(first))
+        permutations = int(self.numbers["permutations"])
+        found = proximity(adjacency, first, second, permutations, self.seed)
+        if found.z is None:
             self.notes.append("random sets are all as near: there is no z-score")
-        if found.effect is not None:
-            self._count(
-                "Cohen's d", _rounded(found.effect), "steps of random genes less those of the set, in deviations"
-            )
-        for name, end in zip(("low", "high"), found.effect_interval or (), strict=False):
-            self._count(f"Cohen's d {name}", _rounded(end), "95 % interval by bootstrap over the set")
-        for name, end in zip(("low", "high"), found.interval or (), strict=False):
-            interval = "95 % interval by bootstrap over the set"
-            self._count(f"network proximity {name}", _rounded(end), interval, "steps")
+        near, far = found.interval or (None, None)
+        low, high = found.effect_interval or (None, None)
+        mean = "steps from a gene of the set to the nearest gene of the target, mean"
+        interval = "95 % interval by bootstrap over the set"
+        for name, value, description, unit in (
+            ("network proximity", found.distance, mean, "steps"),
+            ("random network proximity", found.mean, "mean of random sets of the same degrees", "steps"),
+            ("random network proximity deviation", found.deviation, "", "steps"),
+            ("p value", found.p, "permutation test, as near or nearer", ""),
+            ("permutations", permutations, "", ""),
+            ("genes of the set in the network", len(first), "", ""),
+            ("genes of the target in the network", len(second), "", ""),
+            ("genes in both", both, "left out of the target", ""),
+            ("nodes of the network", len(ids), "", ""),
+            ("z-score", found.z, "", ""),
+            ("Cohen's d", found.effect, "steps of random genes less those of the set, in deviations", ""),
+            ("Cohen's d low", low, interval, ""),
+            ("Cohen's d high", high, interval, ""),
+            ("network proximity low", near, interval, "steps"),
+            ("network proximity high", far, interval, "steps"),
+        ):
+            if value is not None:
+                self._count(name, _rounded(value) if isinstance(value, float) else value, description, unit)
 
     def _too_few(self, count: int, verb: str) -> str:
         least = self.analysis.least_genes
         return f"{count} of {len(self.genes)} genes {verb}: of fewer than {least} nothing can be said"
+
+    def _note_lost(self, there: int) -> None:
+        if there < len(self.genes):
+            self.notes.append(f"only {there} of {len(self.genes)} genes are in the network: the result is about them")
 
     def _count(self, name: str, value: int | float, description: str = "", unit: str = "") -> None:
         self.figures[name] = ResultFigure(value=value, unit=unit, description=description)
@@ -495,15 +452,9 @@ class _Run:
         return self.graph.network(self.analysis.member, [(link, self._least(link)) for link in self.analysis.links])
 
     def _tabulate(
-        self,
-        name: str,
-        label: str,
-        ids: list[str],
-        found: Enrichment,
-        who: Callable[[int], Iterable[str]],
-        least: int = 1,
-    ) -> None:
-        """The rows that are reported, the surest first, each with the genes that speak for it."""
+        self, name: str, label: str, ids: list[str], found: Enrichment, members: list[str], has: Any, least: int = 1
+    ) -> int:
+        """The rows that are reported, the surest first, each with the members that speak for it; how many passed."""
         passed = np.flatnonzero((found.adjusted <= self.numbers["false_discovery_rate"]) & (found.hits >= least))
         order = passed[np.lexsort((found.terms[passed], -found.hits[passed], found.p[passed]))]
         best = order[: int(self.numbers["rows"])].tolist()
@@ -511,12 +462,16 @@ class _Run:
         rows = []
         for row in best:
             term, hits, size = int(found.terms[row]), int(found.hits[row]), int(found.sizes[row])
-            interval = odds_interval(hits, size, found.drawn, found.background)
+            out = size - hits
+            table = np.array([[hits, found.drawn - hits], [out, found.background - found.drawn - out]])
+            # The 95 % interval of the conditional odds ratio; its upper end may be infinite.
+            interval = stats.contingency.odds_ratio(table).confidence_interval(0.95)
             numbers = (found.p[row], found.adjusted[row], found.odds[row], *interval, found.p_without_one[row])
             cells = [_rounded(float(number)) if math.isfinite(number) else None for number in numbers]
-            named = names.get(ids[term], ids[term])
-            rows.append((ids[term], named, hits, size, *cells, ", ".join(sorted(who(term)))))
-        self.tables.append(ResultTable(name=name, columns=("id", "name", *_ROW), rows=tuple(rows)))
+            who = ", ".join(sorted(members[place] for place in has[term].nonzero()[1]))
+            rows.append((ids[term], names.get(ids[term], ids[term]), hits, size, *cells, who))
+        self.tables.append(ResultTable(name=name, columns=_COLUMNS, rows=tuple(rows)))
+        return len(passed)
 
 
 def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tuple[AnalysisLink, str]:
@@ -525,7 +480,7 @@ def target_of(analysis: ReadyAnalysis, resolver: NameResolver, name: str) -> tup
     if not name:
         raise UsageError(f"{analysis.name} needs a target", f"name one with --target: {labels}")
     for link in analysis.targets:
-        if found := gene_set(resolver, link.label, [name]).found:
+        if found := gene_set(resolver, link.label, [name])[0]:
             return link, found[name]
     raise UsageError(f"the graph has no one node {name!r} to hold a gene set against", f"name one by its id: {labels}")
 

@@ -168,27 +168,11 @@ _SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
 _REPORT = "report"
 
 
-class EndedProgram(NamedTuple):
-    """Outcome of a program, in the fields of a ProgramRun."""
-
-    exit: int | None
-    signal: str
-    limit: ReachedLimit | None
-    seconds: float
-    processor_seconds: float
-    memory_bytes: int
-    stdout: str
-    stderr: str
-
-
 class ProgramWatch:
     """Reads what a program says and ends it at its limits."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", report: int, folder: Path, limits: ProgramLimits) -> None:
-        self._process = process
-        self._report = report
-        self._folder = folder
-        self._limits = limits
+        self._process, self._report, self._folder, self._limits = process, report, folder, limits
         self._text = {"stdout": bytearray(), "stderr": bytearray(), _REPORT: bytearray()}
         self._began = time.monotonic()
         self._killed_at: float | None = None
@@ -206,7 +190,8 @@ class ProgramWatch:
                 pipe.close()
         os.close(self._report)
 
-    def until_end(self) -> EndedProgram:
+    def until_end(self) -> dict[str, Any]:
+        """Wait for the end of the program: the fields of its run that tell how it ended."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout or 1, selectors.EVENT_READ, "stdout")
             ready.register(self._process.stderr or 2, selectors.EVENT_READ, "stderr")
@@ -217,20 +202,16 @@ class ProgramWatch:
                     some = os.read(key.fd, 1 << 16)
                     if not some:
                         ready.unregister(key.fd)
-                    self._take(key.data, some)
+                    most, kept = self._limits.output_kib << 10, self._text[key.data]
+                    kept += some[: most - len(kept)]
+                    if len(kept) >= most and some:
+                        self._end("output")
                 began = time.monotonic()
                 if began >= next_look:
                     self._look()
                     next_look = began + max(_EVERY_S, _PAUSES * (time.monotonic() - began))
         self._process.wait()
         return self._ended()
-
-    def _take(self, name: str, some: bytes) -> None:
-        most = self._limits.output_kib << 10
-        kept = self._text[name]
-        kept += some[: most - len(kept)]
-        if len(kept) >= most and some:
-            self._end("output")
 
     def _look(self) -> None:
         """End it if it is over a limit that the kernel does not know."""
@@ -275,7 +256,7 @@ class ProgramWatch:
                 chain.append(int(under[0]))
         return chain
 
-    def _ended(self) -> EndedProgram:
+    def _ended(self) -> dict[str, Any]:
         seconds = time.monotonic() - self._began
         stdout, stderr = (self._text[name].decode(errors="backslashreplace") for name in ("stdout", "stderr"))
         # Where it could not be started, that comes first; else how it ended, and then what became of what it left.
@@ -288,29 +269,27 @@ class ProgramWatch:
             raise InputError(
                 f"cannot keep what a program left: {left['lost']}", "free disk space, or name another folder"
             )
-        limit = self._limit or left.get("over")
-        used = found.get("processor_seconds", 0.0)
-        ended_by = found.get("signal", signal.SIGKILL.name)
-        if limit is None and (
-            ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds)
-        ):
-            limit = "processor"
-        if limit is None and ended_by == "SIGBUS":
+        used, ended_by = found.get("processor_seconds", 0.0), found.get("signal", signal.SIGKILL.name)
+        return {
+            "exit": found.get("exit"),
+            "signal": ended_by,
+            "limit": self._limit or left.get("over") or self._told_limit(found.get("exit"), ended_by, used, stderr),
+            "seconds": round(seconds, 3),
+            "processor_seconds": round(used, 3),
+            "memory_bytes": found.get("memory_bytes", 0),
+            "stdout": stdout,
+            "stderr": stderr,
+        }
+
+    def _told_limit(self, code: int | None, ended_by: str, used: float, stderr: str) -> ReachedLimit | None:
+        """The limit that how a program ended tells of."""
+        if ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds):
+            return "processor"
+        if ended_by == "SIGBUS":
             # A page of a file that is written through memory had no room.
-            limit = "disk"
-        if limit is None and found.get("exit") != 0:
-            last = stderr[-2000:]
-            limit = next((kind for kind, signs in _SIGNS.items() if any(sign in last for sign in signs)), None)
-        return EndedProgram(
-            exit=found.get("exit"),
-            signal=ended_by,
-            limit=limit,
-            seconds=round(seconds, 3),
-            processor_seconds=round(used, 3),
-            memory_bytes=found.get("memory_bytes", 0),
-            stdout=stdout,
-            stderr=stderr,
-        )
+            return "disk"
+        told = (kind for kind, signs in _SIGNS.items() if any(sign in stderr[-2000:] for sign in signs))
+        return next(told, None) if code != 0 else None
 
 
 def _facts(process: int) -> dict[str, int]:
@@ -389,8 +368,8 @@ def run_program(
     except OSError as error:
         raise InputError(f"cannot make a folder for a program: {error}", "free disk space, or name another") from None
     files, too_much = made_files(folder, limits)
-    limit = ended.limit or too_much
-    if limit in ("disk", "files"):
+    ended["limit"] = ended["limit"] or too_much
+    if ended["limit"] in ("disk", "files"):
         remove(folder)
         files = ()
     return ProgramRun(
@@ -401,7 +380,7 @@ def run_program(
         limits=limits,
         started_at=started,
         files=files,
-        **ended._replace(limit=limit)._asdict(),
+        **ended,
     )
 
 
@@ -410,22 +389,22 @@ def counts_mapped_writes(folder: Path) -> bool:
 
     It does on disks. On a tmpfs files are memory that no limit of a process knows of.
     """
+    # Of this thread: others write meanwhile.
+    io = Path("/proc/thread-self/io")
+
+    def written() -> int:
+        return next(int(line.split()[1]) for line in io.read_text().splitlines() if line.startswith("write_bytes:"))
+
     try:
-        before = _bytes_written()
+        before = written()
         with tempfile.TemporaryFile(dir=folder) as file:
             file.truncate(_PROBED_BYTES)
             with mmap.mmap(file.fileno(), _PROBED_BYTES) as mapped:
                 for place in range(0, _PROBED_BYTES, mmap.PAGESIZE):
                     mapped[place] = 1
-            return _bytes_written() - before >= _PROBED_BYTES
+            return written() - before >= _PROBED_BYTES
     except (OSError, ValueError, StopIteration):
         return False
-
-
-def _bytes_written() -> int:
-    # Of this thread: others write meanwhile.
-    lines = Path("/proc/thread-self/io").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes:"))
 
 
 def best_guard() -> Guard:
@@ -445,7 +424,7 @@ def _run(
     folder: Path,
     inputs: Mapping[str, Path],
     limits: ProgramLimits,
-) -> EndedProgram:
+) -> dict[str, Any]:
     wrapped = guard == "bubblewrap"
     # As the program sees them: in namespaces of its own they are other ones than outside.
     work, path = (_WORK, _PROGRAM) if wrapped else (str(folder), str(program))
@@ -459,7 +438,13 @@ def _run(
             | dict(interpreter.environment),
             "folder": work,
             "rights": _rights(interpreter, work, path, inputs, program.with_name(INPUTS) if not wrapped else None),
-            "limits": _limits(limits),
+            "limits": {
+                resource.RLIMIT_AS: limits.memory_mib << 20,
+                resource.RLIMIT_CPU: limits.processor_seconds,
+                resource.RLIMIT_FSIZE: limits.disk_mib << 20,
+                resource.RLIMIT_NOFILE: limits.open_files,
+                resource.RLIMIT_MSGQUEUE: 0,
+            },
             "report": writes,
         }
         if wrapped:
@@ -524,21 +509,10 @@ def _rights(
     return {path: int(flags & FSAccess.all()) for path, flags in rights.items()}
 
 
-def _limits(limits: ProgramLimits) -> dict[int, int]:
-    return {
-        resource.RLIMIT_AS: limits.memory_mib << 20,
-        resource.RLIMIT_CPU: limits.processor_seconds,
-        resource.RLIMIT_FSIZE: limits.disk_mib << 20,
-        resource.RLIMIT_NOFILE: limits.open_files,
-        resource.RLIMIT_MSGQUEUE: 0,
-    }
-
-
 def _libraries() -> list[Path]:
     # Debian's alternatives are links alone, by which libraries name each other.
     names = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/etc/alternatives")
-    found = [Path(name) for name in names]
-    return [path for path in found if path.exists() and not path.is_symlink()]
+    return [path for path in map(Path, names) if path.exists() and not path.is_symlink()]
 
 
 def _python() -> Interpreter:

@@ -5,11 +5,12 @@ does the task.
 """
 
 import ast
-import importlib.util
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -83,19 +84,18 @@ class ProgramRecord(Value):
 
     task: ProgramTask
     written_by: str = Field(default="", description="a model, or empty: the program was given")
-    attempts: tuple[ProgramAttempt, ...]
+    attempts: tuple[ProgramAttempt, ...] = Field(min_length=1)
 
     @property
     def success(self) -> bool:
         """Tell whether the last program came to its end and left what it should."""
-        return bool(self.attempts) and self.attempts[-1].level is None
+        return self.attempts[-1].level is None
 
 
 class ErrorLevel(Value):
     """The signs of errors of a level."""
 
     level: Literal[1, 2, 3, 4]
-    meaning: str
     errors: frozenset[str]
     words: tuple[str, ...]
     limits: frozenset[str]
@@ -150,18 +150,11 @@ def problems_of(program: str, language: Language) -> tuple[str, ...]:
         nodes = list(ast.walk(parse_python(program)))
     except InputFormat as error:
         return (error.message,)
-    imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    modules = (node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level)
-    imported |= {module.split(".")[0] for module in modules if module}
-    return tuple(f"ModuleNotFoundError: there is no module {n!r}" for n in sorted(imported) if not _is_there(n))
-
-
-def _is_there(module: str) -> bool:
-    try:
-        # Of a name without points, nothing is imported to find it.
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    # Of a name without points, nothing is imported to find it.
+    modules = sorted({name.partition(".")[0] for name in imported} - {*sys.builtin_module_names})
+    return tuple(f"ModuleNotFoundError: there is no module {n!r}" for n in modules if not PathFinder.find_spec(n))
 
 
 def attempt_of(task: ProgramTask, run: ProgramRun, folder: Path) -> ProgramAttempt:
@@ -197,23 +190,11 @@ def error_level(stderr: str, limit: str = "") -> Literal[1, 2, 3, 4]:
     return next((level.level for level in levels if any(words in last for words in level.words)), 4)
 
 
-class ProgramFigures(Value):
-    """Figures of the programs of a protocol."""
-
-    tasks: int
-    successes: int
-    levels: dict[int, int] = Field(description="tasks that were not completed, by the level of their last error")
-
-
-def program_figures(records: Iterable[ProgramRecord]) -> ProgramFigures:
-    """Count how programs fared: the paper's success rate, and the levels of what was not completed."""
-    listed = list(records)
-    last = [record.attempts[-1].level or 4 for record in listed if not record.success and record.attempts]
-    return ProgramFigures(
-        tasks=len(listed),
-        successes=sum(record.success for record in listed),
-        levels={level: last.count(level) for level in sorted(set(last))},
-    )
+def program_figures(records: Sequence[ProgramRecord]) -> str:
+    """Count how programs fared: the paper's success rate, and what was not completed by the level of its last error."""
+    last = [record.attempts[-1].level or 4 for record in records if not record.success]
+    levels = ", ".join(f"{last.count(level)} of level {level}" for level in sorted(set(last)))
+    return f"{len(records) - len(last)} of {len(records)} programs succeeded{'; errors: ' if levels else ''}{levels}"
 
 
 MOST_ATTEMPTS = 4
@@ -309,7 +290,6 @@ class StepPrograms:
         self._context, self._out, self._given = context, out, given
         self._tasks = {task.id: task for task in program_tasks(protocol)}
         self._meter = total_meter(context.settings) if context.brain == "llm" else None
-        self._model = given.writer[0].model if given.writer else context.settings.llm_model
         self._noted: list[str] = []
 
     def run(self, step: str) -> StepOutcome:
@@ -323,31 +303,31 @@ class StepPrograms:
         return outcome._replace(notes=tuple(notes))
 
     def _outcome(self, step: str, notes: list[str]) -> StepOutcome:
-        task, program = self._tasks.get(step), self._program(step)
+        given, task = self._given, self._tasks.get(step)
+        named = [given.programs / f"{step}{suffix}" for suffix in _SUFFIXES] if given.programs else []
+        program = next((path for path in named if path.is_file()), None)
         if program:
             # A program that is given is run, whatever its step says that it makes.
             known = task or ProgramTask(id=step, description="")
             task = known.model_copy(update={"language": _SUFFIXES[program.suffix]})
-        if task is None or (program is None and self._meter is None and self._given.writer is None):
+        if task is None or (program is None and self._meter is None and given.writer is None):
             return StepOutcome(step, "skipped", None, "neither an analysis nor a program is named")
-        inputs = self._inputs(task)
+        inputs, folder = self._inputs(task), self._out / step
         text = read_whole(program) if program else ""
         digests = {name: sha256_of(path) for name, path in inputs.items()}
-        model = "" if program else self._model
-        key = digest_of_things([task.model_dump(mode="json"), text, digests, self._given.limits.model_dump(), model])
-        folder = self._out / step
+        writer = given.writer[0].model if given.writer else self._context.settings.llm_model
+        model = "" if program else writer
+        key = digest_of_things([task.model_dump(mode="json"), text, digests, given.limits.model_dump(), model])
         if is_kept(folder, key):
             return StepOutcome(step, "kept", folder)
         forget(folder)
-        text, record = self._tried(task, text, inputs, folder, notes)
+        text, record = self._tried(task, text, inputs, folder / FILES, notes)
         write_text(folder / f"program.{'py' if task.language == 'python' else 'R'}", text)
         write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
         if not record.success:
             last = record.attempts[-1]
-            why = (*last.problems, *last.lacks, last.run.end if last.run else "")
-            message = f"level {last.level}: {next(filter(None, why), '')}"
-            return StepOutcome(step, "failed", folder, message, record)
-
+            why = next(filter(None, (*last.problems, *last.lacks, last.run.end if last.run else "")), "")
+            return StepOutcome(step, "failed", folder, f"level {last.level}: {why}", record)
         # What a program left is data of others: it goes on only as what it was read as.
         results = read_program_results(folder / FILES)
         write_text(folder / RESULTS, json.dumps(results, indent=2, allow_nan=False) + "\n")
@@ -357,41 +337,37 @@ class StepPrograms:
     def _tried(
         self, task: ProgramTask, text: str, inputs: Mapping[str, Path], folder: Path, notes: list[str]
     ) -> tuple[str, ProgramRecord]:
+        given = self._given
 
         def attempt(program: str) -> ProgramAttempt:
-            run = run_program(program, folder / FILES, language=task.language, inputs=inputs, limits=self._given.limits)
-            return attempt_of(task, run, folder / FILES)
+            run = run_program(program, folder, language=task.language, inputs=inputs, limits=given.limits)
+            return attempt_of(task, run, folder)
 
         if text:
             return text, ProgramRecord(task=task, attempts=(checked(text, task, attempt),))
-        if self._given.writer:
-            return write_program(task, *self._given.writer, attempt)
+        if given.writer:
+            return write_program(task, *given.writer, attempt)
         from kgcheck.llm.client import ChatClient
 
         with ChatClient(self._context.settings, notes) as client:
-            meter = Meter(Limits.of(self._given.spending), client.prices, self._meter)
+            meter = Meter(Limits.of(given.spending), client.prices, self._meter)
             return write_program(task, client, meter, attempt)
-
-    def _program(self, step: str) -> Path | None:
-        folder = self._given.programs
-        named = [folder / f"{step}{suffix}" for suffix in _SUFFIXES] if folder else []
-        return next((path for path in named if path.is_file()), None)
 
     def _inputs(self, task: ProgramTask) -> dict[str, Path]:
         """The files of a task by the names that it finds them under: given ones, and what earlier steps left."""
         found = {}
         for item in task.inputs:
-            if item.name in self._given.inputs:
-                path = self._given.inputs[item.name]
-            elif item.step:
+            is_result = item.file == RESULTS
+            path = self._given.inputs.get(item.name)
+            if path is None:
+                if not item.step:
+                    raise UsageError(f"{task.id} needs {item.name!r}, which no step makes", "name a file with --input")
                 left = self._out / item.step
-                path = left / RESULTS if item.file == RESULTS else left / FILES / item.file
-            else:
-                raise UsageError(f"{task.id} needs {item.name!r}, which no step makes", "name a file with --input")
+                path = left / RESULTS if is_result else left / FILES / item.file
             if (item.step and path.is_symlink()) or not path.is_file():
                 raise InputFormat(f"{task.id} needs {item.name!r}, and {path} is no file", "run the step that makes it")
             # Several steps may leave a results.json.
-            found[f"{item.step}_{RESULTS}" if item.file == RESULTS else item.file] = path
+            found[f"{item.step}_{RESULTS}" if is_result else item.file] = path
         return found
 
 
@@ -420,13 +396,12 @@ def analyse(
     from kgcheck.protocols.programs.methods import AnalysisGraph, run_analysis
 
     analysis = ready_analysis(name)
-    refuted, run, notes = _refuted(context, analysis)
+    refuted, run, note = _refuted(context, analysis)
     graph = AnalysisGraph(context.graph, refuted, context.resolver())
     found = run_analysis(analysis, graph, genes, target=target, parameters=parameters, seed=seed)
-    more: dict[str, object] = {"notes": (*found.notes, *notes)}
-    if run:
-        more |= {"run": run.id, "releases": {r.source: r.release for r in run.releases}}
-    return found.model_copy(update=more)
+    if run is None:
+        return found.model_copy(update={"notes": (*found.notes, note)})
+    return found.model_copy(update={"run": run.id, "releases": {r.source: r.release for r in run.releases}})
 
 
 def refusal_of(context: Context, study: StudyGrounds, name: str) -> str:
@@ -468,8 +443,8 @@ def _run_analysis(
     context: Context, protocol: StudyProtocol, step: StudyStep, folder: Path, given: RunOptions
 ) -> StepOutcome:
     analysis = ready_analysis(step.analysis)
-    named = {p.name.casefold().replace(" ", "_"): str(p.number or p.value) for p in step.parameters}
-    parameters = {name: value for name, value in named.items() if name in analysis.parameters}
+    settings = dict(parameter.setting for parameter in step.parameters)
+    parameters = {name: value for name, value in settings.items() if name in analysis.parameters}
     genes, target, notes = _study_set(context, protocol, analysis)
     genes, target = given.genes or genes, given.target or target
     runs: list[str] = []
@@ -514,32 +489,35 @@ def _study_set(
     return tuple(node.ref.id for node in genes), target, notes
 
 
-def _refuted(context: Context, analysis: ReadyAnalysis) -> tuple[list[Triple], Run | None, tuple[str, ...]]:
-    """Edges that the newest run that looked at them refuted, without those of findings that a person rejected."""
+def _refuted(context: Context, analysis: ReadyAnalysis) -> tuple[list[Triple], Run | None, str]:
+    """Edges that the newest run that looked at them refuted, without those of findings that a person rejected.
+
+    Beside them the newest audit of the graph, or a note that there is none.
+    """
     relations = {name for link in (*analysis.links, *analysis.targets) for name in (link.relation, link.up)}
     reader = context.verified_if_there()
     if reader is None:
-        return [], None, ("there is no ledger: nobody has looked at the edges",)
+        return [], None, "there is no ledger: nobody has looked at the edges"
     store_id = context.graph.store_id()
     with context.reading() as ledger:
         runs = [run for run in ledger.runs() if run.store_id == store_id]
+        newest = next((run for run in runs if not run.is_check), None)
+        if newest is None:
+            return [], None, "no audit of this graph is in the ledger: nobody has looked at the edges"
         found = {
             finding.task.fingerprint: finding.task
             for run in runs
             for finding in ledger.findings(run, [Outcome.REFUTED])
             if finding.task.type is CheckType.TRIPLE and finding.task.relation in relations
         }
-    newest = next((run for run in runs if not run.is_check), None)
-    if newest is None:
-        return [], None, ("no audit of this graph is in the ledger: nobody has looked at the edges",)
-    rejected: set[str] = set()
-    with suppress(UnknownName), context.reading() as ledger:
-        listed = list_findings(ledger, newest.id, types=["triple"], outcomes=["refuted"], decisions=["rejected"])
-        rejected = {c.finding.task.fingerprint for c in listed.page() if c.finding}
+        rejected: set[str] = set()
+        with suppress(UnknownName):
+            listed = list_findings(ledger, newest.id, types=["triple"], outcomes=["refuted"], decisions=["rejected"])
+            rejected = {c.finding.task.fingerprint for c in listed.page() if c.finding}
     edges = []
     for fingerprint, task in found.items():
         judged = reader.of(task)
         stands = judged is not None and judged.outcome is not Outcome.REFUTED
         if not stands and fingerprint not in rejected and task.relation and task.object:
             edges.append(Triple(head=task.subject, relation=task.relation, tail=task.object))
-    return edges, newest, ()
+    return edges, newest, ""

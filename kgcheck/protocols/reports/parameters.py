@@ -22,6 +22,7 @@ _DILUTION = re.compile(r"(?<![\w:./])1\s?[:\u2236]\s?(\d{1,3}(?:,\d{3})+|\d{2,6}
 _DAY = re.compile(r"\b[Dd]ays? (?P<value>\d{1,3}(?:\s?(?:[-\u2013]|to|or|and)\s?\d{1,3})?)(?![\w.,/]\d|\w)")
 _RANGE = re.compile(r"\s?(?:[-\u2010-\u2014\u2212]|to|and)\s?$")
 _LIST = re.compile(r",\s|,?\s(?:and|or)\s")
+_LIKE_YEAR = re.compile(r"(?<![\w.,/^+:-])(?:1[5-9]|20)\d\d(?![\d.,]*\d)")
 _SIGN = re.compile(r"([<>=≤≥~≈\u223c\u2264\u2265])\s?$")
 _LAST_WORDS = re.compile(r"(?<![\w\u00b0])(?:[^\W_][\w.'\u2019*/-]{0,40}[ \u00a0]){0,7}[^\W_][\w.'\u2019*/-]{0,40}$")
 _NEXT_WORDS = re.compile(
@@ -61,7 +62,10 @@ def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParamete
         day = match["value"]
         number = Decimal(day) if day.isdecimal() and day.isascii() else None
         found.append((match.start(), StepParameter(name="day", value=day, number=number)))
-    numbers = {q.start: q for q in (*_like_years(text), *quantities(text, left_out))}
+    # Numbers that are no years, for a unit follows that only methods have: 2000 rpm.
+    years = [m for m in _LIKE_YEAR.finditer(text) if ParameterWords.shipped().unit.match(text, m.end())]
+    numbers = {m.start(): WrittenNumber(*m.span(), m.end(), Decimal(m[0]), Decimal(1)) for m in years}
+    numbers |= {q.start: q for q in quantities(text, left_out)}
     for setting in _joined(text, [_Setting(text, numbers[at]) for at in sorted(numbers)]):
         if name := setting.name():
             found.append((setting.start, setting.parameter(name)))
@@ -70,12 +74,10 @@ def parameters_in(text: str, without: Iterable[Span] = ()) -> tuple[StepParamete
     return tuple(dict.fromkeys(p for _, p in sorted(found, key=lambda f: f[0])))
 
 
-def _like_years(text: str) -> Iterator[WrittenNumber]:
-    """Numbers that are no years, for a unit follows that only methods have: 2000 rpm."""
-    for match in re.finditer(r"(?<![\w.,/^+:-])(?:1[5-9]|20)\d\d(?![\d.,]*\d)", text):
-        start, end = match.span()
-        if ParameterWords.shipped().unit.match(text, end):
-            yield WrittenNumber(start, end, end, Decimal(match[0]), Decimal(1))
+def _without_connecting(words: list[str]) -> list[str]:
+    while words and words[-1].lower() in _CONNECTING:
+        words = words[:-1]
+    return words
 
 
 class _Setting:
@@ -103,23 +105,15 @@ class _Setting:
             self.number, self.value_start = -self.number, number.start - 1
         self.ends_in_unit = self.end > number.number_end
         before = text[max(0, self.start - 90) : self.start].rstrip("( \u00a0[,~≈\u223c±|")
-        self.words = self._stripped(before)
-
-    def _stripped(self, before: str) -> list[str]:
-        """The last words before the number that may name it, without those that only join."""
         found = _LAST_WORDS.search(before)
-        words = found[0].split() if found else []
-        self.joined = False
-        while words and words[-1].lower() in _CONNECTING:
-            self.joined = True
-            words.pop()
-        if self.joined and not words:
+        looked = found[0].split() if found else []
+        self.words = _without_connecting(looked)
+        """The last words before the number that may name it, without those that only join."""
+        self.joined = len(self.words) < len(looked)
+        if self.joined and not self.words:
             # The joining words took all that was looked at.
             again = _LAST_WORDS.search(before[: found.start()].rstrip()) if found else None
-            words = again[0].split() if again else []
-            while words and words[-1].lower() in _CONNECTING:
-                words.pop()
-        return words
+            self.words = _without_connecting(again[0].split() if again else [])
 
     def name(self) -> str:  # noqa: PLR0911
         """Name the setting of the number; empty if it is no setting."""
@@ -252,7 +246,11 @@ def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
         between = text[last.end : setting.start] if last else ""
         if last is None or len(between) > 5:
             kept.append(setting)
-        elif _RANGE.fullmatch(between) and setting.unit.startswith(last.unit) and _is_range(text, last, between):
+        elif (
+            _RANGE.fullmatch(between)
+            and setting.unit.startswith(last.unit)
+            and (between.strip() != "and" or re.search(r"\bbetween $", text[max(0, last.start - 9) : last.start]))
+        ):
             if text[last.start : setting.start] == "10\u2212":
                 # A power whose digits are no longer set high.
                 last.number = Decimal(10) ** -min(int(setting.number), 99)
@@ -268,10 +266,6 @@ def _joined(text: str, settings: list["_Setting"]) -> Iterator["_Setting"]:
         else:
             kept.append(setting)
     yield from kept
-
-
-def _is_range(text: str, first: "_Setting", between: str) -> bool:
-    return between.strip() != "and" or bool(re.search(r"\bbetween $", text[max(0, first.start - 9) : first.start]))
 
 
 class ParameterWords(ProtocolRules):

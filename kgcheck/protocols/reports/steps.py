@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from kgcheck.literature.documents import Span
-from kgcheck.protocols.protocol import ItemKind, ReportStep, StepItem, StepParameter
+from kgcheck.protocols.protocol import ItemKind, ReportStep, StepItem
 from kgcheck.protocols.reports.parameters import parameters_in
 from kgcheck.protocols.reports.tools_and_data import data_set_ids, statistics_in, tools_in
 from kgcheck.protocols.rules import MOST_CHARACTERS, AnyCase, ProtocolRules, Words
@@ -97,36 +97,35 @@ def deeds_of(text: str) -> tuple[Deed, ...]:
 
 
 def _passive(match: re.Match[str], words: "StepWords") -> Deed | None:
-    verb = match["verb"].lower()
-    if verb in words.states or not words.is_participle(verb):
+    verb, text, start = match["verb"].lower(), match.string, match.start()
+    is_participle = verb.endswith("ed") and len(verb) > 3 and verb not in words.no_participles
+    if verb in words.states or not (is_participle or verb in words.irregular):
         return None
     if match["be"].lower() in ("is", "are"):
-        if words.base(verb) not in words.present or _holds_of_all(match.string, match.start()):
+        # A general truth is told in the present, too, in a clause that depends on another.
+        depends = _RELATIVE.search(text, max(0, start - 24), start) or (
+            _CONDITION.match(text) and "," not in text[:start]
+        )
+        if depends or words.base(verb) not in words.present:
             return None
     return Deed(verb + (match["out"] or ""), match.span("verb"), passive=True)
 
 
-def _holds_of_all(text: str, start: int) -> bool:
-    """Tell whether a verb in the present states a general truth, in a clause that depends on another."""
-    if _RELATIVE.search(text, max(0, start - 24), start):
-        return True
-    return bool(_CONDITION.match(text)) and "," not in text[:start]
-
-
 def _active(match: re.Match[str], words: "StepWords") -> Deed | None:
     verb = match["verb"].lower()
-    if verb in words.active_states:
-        return None
     past = (verb.endswith("ed") and verb not in words.no_participles) or verb in words.irregular_past
-    if not past and verb not in words.present:
+    if verb in words.active_states or not (past or verb in words.present):
         return None
     return Deed(verb + (match["out"] or ""), match.span("verb"), passive=False)
 
 
 def step_of(text: str, number: int, *, without: tuple[Span, ...] = (), dry_heading: bool = False) -> ReportStep | None:
     """A sentence as a step of a report."""
-    step = read_step(text, number, without=without, dry_heading=dry_heading)
-    is_step = deeds_of(text) or step.data_sets or _is_recipe(text, step.parameters)
+    step, words = read_step(text, number, without=without, dry_heading=dry_heading), StepWords.shipped()
+    # A sentence without a deed may give settings alone: "95°C for 5 min, then 35 cycles at 60°C".
+    units = [p.unit for p in step.parameters if p.name not in ("age", "share")]
+    is_recipe = sum(bool(unit) and unit not in words.people_units for unit in units) >= 3
+    is_step = deeds_of(text) or step.data_sets or (is_recipe and not words.refusal.search(text))
     return step if is_step else None
 
 
@@ -135,9 +134,12 @@ def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_hea
     accessions = data_set_ids(text[:MOST_CHARACTERS])
     tools = tools_in(text)
     spans = (*without, *(t.span for t in tools), *((d.start, d.end) for d in accessions))
-    statistics = statistics_in(text)
+    statistics, known = statistics_in(text), StepWords.shipped()
     inputs, outputs = _items(text, deeds_of(text))
     named = tuple(StepItem(name=d.id, kind="data_set") for d in accessions)
+    words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
+    wet, dry = (sum(words[w] for w in words.keys() & of) for of in (known.wet, known.dry))
+    dry += bool(tools) + 2 * bool(statistics or accessions or dry_heading)
     return ReportStep(
         number=number,
         text=text,
@@ -147,24 +149,8 @@ def read_step(text: str, number: int, *, without: tuple[Span, ...] = (), dry_hea
         data_sets=accessions,
         inputs=tuple(dict.fromkeys((*inputs, *named)))[:_MOST_ITEMS],
         outputs=outputs[:_MOST_ITEMS],
-        dry=is_dry(text, computing=bool(tools) + 2 * bool(statistics or accessions or dry_heading)),
+        dry=dry > wet,
     )
-
-
-def _is_recipe(text: str, parameters: tuple[StepParameter, ...]) -> bool:
-    """Tell whether a sentence without a deed gives settings: "95°C for 5 min, then 35 cycles at 60°C"."""
-    words = StepWords.shipped()
-    by_hand = [p for p in parameters if p.unit and p.name not in ("age", "share") and p.unit not in words.people_units]
-    return len(by_hand) >= 3 and not words.refusal.search(text)
-
-
-def is_dry(text: str, *, computing: int = 0) -> bool:
-    """Tell whether the work in a sentence is done by computing."""
-    known = StepWords.shipped()
-    words = Counter(_WORD.findall(text[:MOST_CHARACTERS].lower()))
-    wet = sum(words[w] for w in words.keys() & known.wet)
-    dry = sum(words[w] for w in words.keys() & known.dry) + computing
-    return dry > wet
 
 
 def outline_of(text: str) -> str:
@@ -207,29 +193,28 @@ def _phrase(words: str) -> str:
     return " ".join(head.split()[-_MOST_WORDS:])[:200] if any(c.isalpha() for c in head) else ""
 
 
-def _items(text: str, deeds: tuple[Deed, ...]) -> tuple[tuple[StepItem, ...], tuple[StepItem, ...]]:
-    """Extract the inputs and outputs of a step, as far as its verbs say."""
+def _items(text: str, deeds: tuple[Deed, ...]) -> list[tuple[StepItem, ...]]:
+    """Extract the inputs and outputs of a step, as far as its verbs say; the last word of each tells its kind."""
     words = StepWords.shipped()
-    taken: list[str] = []
-    made: list[str] = []
+    taken: dict[str, None] = {}
+    made: dict[str, None] = {}
     for deed in deeds:
-        thing = _object(text, deed)
-        if thing and thing.lower() not in _PRONOUNS:
-            (made if deed.verb in words.makes else taken if deed.verb in words.takes else []).append(thing)
-        rest = text[deed.span[1] : deed.span[1] + 80]
-        if deed.verb in words.makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
+        thing, rest = _object(text, deed), text[deed.span[1] : deed.span[1] + 80]
+        makes, takes = deed.verb in words.makes, deed.verb in words.takes
+        if thing and thing.lower() not in _PRONOUNS and (makes or takes):
+            (made if makes else taken)[thing] = None
+        if makes and (source := _FROM.search(rest)) and (thing := _after(rest, source.end())):
             # "Cells were obtained from Somebody Ltd" names who sold them.
-            taken += [thing] if not all(w[0].isupper() for w in thing.split()) else []
-        if deed.verb in words.takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
-            made.append(thing)
-    return _kinds(taken), _kinds(made)
-
-
-def _kinds(names: list[str]) -> tuple[StepItem, ...]:
-    """Items of some names, each once, of the kind that the last of their words tells."""
-    kinds = StepWords.shipped().kinds
-    found = {name: (kinds[w] for w in reversed(name.lower().split()) if w in kinds) for name in names}
-    return tuple(StepItem(name=name, kind=next(kind, "other")) for name, kind in found.items())
+            taken |= {} if all(w[0].isupper() for w in thing.split()) else {thing: None}
+        if takes and (target := _INTO.search(rest)) and (thing := _after(rest, target.end())):
+            made[thing] = None
+    found = [[(name, reversed(name.lower().split())) for name in names] for names in (taken, made)]
+    return [
+        tuple(
+            StepItem(name=n, kind=next((words.kinds[w] for w in last if w in words.kinds), "other")) for n, last in some
+        )
+        for some in found
+    ]
 
 
 def species_in(text: str) -> Counter[str]:
@@ -299,9 +284,6 @@ class StepWords(ProtocolRules):
             rf"\b(?:{wildcard_pattern(self.settings)})\b.{{0,60}}?\b(?P<verb>was|were|included)\b",
         )
         return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
-
-    def is_participle(self, verb: str) -> bool:
-        return verb in self.irregular or (verb.endswith("ed") and len(verb) > 3 and verb not in self.no_participles)
 
     def base(self, verb: str) -> str:
         """The verb of the list of those that count in the present whose participle a word is."""

@@ -28,10 +28,6 @@ class DataRepository(Value):
     def accession(self) -> re.Pattern[str]:
         return re.compile(rf"(?<![A-Za-z0-9])(?:{self.pattern})(?![A-Za-z0-9])")
 
-    def is_named(self, before: str) -> bool:
-        """Tell whether the words before an accession name the repository, where its form alone is too common."""
-        return not self.near or any(word in before for word in self.near)
-
 
 class DataRepositories(ProtocolRules):
     """The repositories whose accessions are known."""
@@ -51,7 +47,10 @@ def data_set_ids(text: str) -> tuple[NamedDataSet, ...]:
     for repository in DataRepositories.shipped().repository:
         for match in repository.accession.finditer(text):
             start, end = match.span()
-            if repository.is_named(text[max(0, start - _NEAR) : start]) and taken.isdisjoint(range(start, end)):
+            # Where its form alone is too common, the words before an accession must name the repository.
+            before = text[max(0, start - _NEAR) : start]
+            is_named = not repository.near or any(word in before for word in repository.near)
+            if is_named and taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
                 found.append(NamedDataSet(id=match[0], repository=repository.name, start=start, end=end))
     return tuple(sorted(found, key=lambda d: d.start))
@@ -160,8 +159,11 @@ def _named(text: str) -> Iterator[_Named]:
     patterns = SoftwareWords.shipped()
     for match in patterns.names.finditer(text):
         version, reach = _version(text, match.end())
-        if match[0] in patterns.ambiguous and not version and not _beside(text, match.span()):
-            continue
+        if match[0] in patterns.ambiguous and not version:
+            # A word for software is next to it, with no more than a word between.
+            before, after = text[max(0, match.start() - 40) : match.start()], text[match.end() : match.end() + 40]
+            if not (patterns.before.search(before) or patterns.after.match(after)):
+                continue
         yield *match.span(), version, reach
     for match in _LIST.finditer(text):
         for word in re.finditer(r"[\w.+-]{2,30}", match[0]):
@@ -189,12 +191,6 @@ def _named(text: str) -> Iterator[_Named]:
             yield start, end, match["version"].rstrip("."), match.end()
 
 
-def _beside(text: str, span: Span) -> bool:
-    """Tell whether a word for software is next to a name, with no more than a word between."""
-    before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
-    return bool(SoftwareWords.shipped().before.search(before) or SoftwareWords.shipped().after.match(after))
-
-
 def _version(text: str, end: int) -> tuple[str, int]:
     """The version after a name, and where it ends."""
     if found := _AFTER.match(text, end):
@@ -206,13 +202,10 @@ def _version(text: str, end: int) -> tuple[str, int]:
 
 def _is_name(name: str) -> bool:
     """Tell whether a word beside one for software is the name of it."""
-    patterns = SoftwareWords.shipped()
     words = name.split()
-    if not words or any(w.lower().strip("'\"") in patterns.stop for w in words):
-        return False
-    if words[0].lower().endswith(("ed", "ing", "al", "ly")) and words[0].islower():
-        return False
-    return any(c.isalpha() for c in name) and len(name) > 1
+    is_stop = any(w.lower().strip("'\"") in SoftwareWords.shipped().stop for w in words)
+    is_form = bool(words) and words[0].islower() and words[0].endswith(("ed", "ing", "al", "ly"))
+    return bool(words) and not is_stop and not is_form and any(c.isalpha() for c in name) and len(name) > 1
 
 
 def _place(words: str) -> str:
