@@ -14,8 +14,7 @@ from pathlib import Path
 from kgcheck.grounding.citations.check import misplaced_citations
 from kgcheck.grounding.citations.references import judge_reference
 from kgcheck.grounding.manuscript import Block, Manuscript, Marker
-from kgcheck.literature.bibliography import build_bibliography
-from kgcheck.literature.bibliography_reader import Bibliography
+from kgcheck.literature.bibliography import Bibliography, build_bibliography
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import CitedWork, WholePaper
 from kgcheck.literature.titles import content_words

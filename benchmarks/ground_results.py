@@ -26,8 +26,7 @@ from benchmarks.ground_score import ALARMS, Located, Places, alarms_of, locate
 from benchmarks.ground_sentences import changed, numbers
 from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.literature.bibliography import build_bibliography
-from kgcheck.literature.bibliography_reader import Bibliography
+from kgcheck.literature.bibliography import Bibliography, build_bibliography
 from kgcheck.settings import Settings
 
 _OTHER_UNITS = {

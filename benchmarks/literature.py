@@ -146,7 +146,7 @@ def _padded(
 def _build_padded(
     real: Path, padded: Path, documents: int, queue: "multiprocessing.Queue[tuple[float, float, str]]"
 ) -> None:
-    from kgcheck.literature.manifest import read_manifest
+    from kgcheck.literature.store import read_manifest
 
     built = real / read_manifest(real).folder
     vectors = np.load(built / "vectors.npy").astype(np.float32)

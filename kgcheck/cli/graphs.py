@@ -328,7 +328,7 @@ def _build_bibliography(workspace: "Workspace", directory: Path, **options: Any)
 
 
 def _show_bibliography(workspace: "Workspace", format_: str) -> None:
-    from kgcheck.literature.bibliography_reader import Bibliography
+    from kgcheck.literature.bibliography import Bibliography
 
     with Bibliography(Path(workspace.reference or "")) as bibliography:
         _show_releases(bibliography.releases(), format_)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kgcheck.literature.embed import Embedder
     from kgcheck.literature.gather import SourceName
     from kgcheck.literature.graph_papers import GraphPaperSource
-    from kgcheck.literature.manifest import Manifest
-    from kgcheck.literature.paper_search import PaperHit
+    from kgcheck.literature.search import PaperHit
+    from kgcheck.literature.store import Manifest
     from kgcheck.workspace import Workspace
 
 
@@ -216,8 +216,7 @@ def corpus_remove(ids: tuple[str, ...], literature: Path) -> None:
 @table_or_json_option()
 def corpus_list(literature: Path, ids: bool, format_: str) -> None:
     """List what is in an index."""
-    from kgcheck.literature.manifest import DOCUMENTS, read_manifest
-    from kgcheck.literature.store import DocumentStore
+    from kgcheck.literature.store import DOCUMENTS, DocumentStore, read_manifest
 
     with DocumentStore(literature / DOCUMENTS) as store:
         if ids:
@@ -244,8 +243,7 @@ def corpus_show(paper: str, literature: Path, format_: str) -> None:
     """Show a whole paper by its id: its sections, its references, and what retracts or corrects what."""
     from rich.console import Group
 
-    from kgcheck.literature.manifest import DOCUMENTS
-    from kgcheck.literature.store import DocumentStore
+    from kgcheck.literature.store import DOCUMENTS, DocumentStore
     from kgcheck.report.safe_console import RowTable, facts_table
 
     with DocumentStore(literature / DOCUMENTS) as store:

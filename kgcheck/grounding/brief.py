@@ -19,7 +19,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
-from kgcheck.literature.paper_search import find_papers
+from kgcheck.literature.search import find_papers
 from kgcheck.model import INFORMS, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema

@@ -28,7 +28,7 @@ from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.paper_support import PaperSupport
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
 from kgcheck.grounding.results import Results, read_results
-from kgcheck.literature.bibliography_reader import Bibliography
+from kgcheck.literature.bibliography import Bibliography
 from kgcheck.literature.works import Works
 from kgcheck.model import Value
 from kgcheck.options import GroundLimits, TextOptions

@@ -1,4 +1,4 @@
-"""Build a bibliography snapshot: works of pinned files, merged by DOI and PMID, in DuckDB.
+"""Bibliography snapshots: works of pinned files, merged by DOI and PMID in DuckDB, and looked up by id, title or place.
 
 Records of one work are those that share a DOI or a PMID, in a chain of records; a reference list joins none, for it may
 be wrong: what it states is kept beside the work whose id it names, or, without one, of the same title, author and year.
@@ -11,29 +11,46 @@ be wrong: what it states is kept beside the work whose id it names, or, without 
 Like a reference snapshot it may come from anybody, is attached and never opened, and holds these tables alone.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
+from pydantic import ValidationError
 
 from kgcheck import __version__, clock
-from kgcheck.duck import connected, insert_arrow, limits
+from kgcheck.closing import Closing
+from kgcheck.duck import confine, connected, insert_arrow, limits
 from kgcheck.errors import InputFormat, InputMissing, KgcheckError, SnapshotError, SourceAnswer, UnknownName
 from kgcheck.inputs import refuse_outside, sha256_of
 from kgcheck.literature.documents import Rejected, clean
 from kgcheck.literature.formats import json_lines, json_of, numbered, read_retractions
-from kgcheck.literature.jats import ids_of, journal_of, notices_of, reference_of, text_of, years_of
+from kgcheck.literature.jats import (
+    article_meta,
+    ids_of,
+    journal_of,
+    notices_of,
+    reference_of,
+    text_of,
+    xml_records,
+    years_of,
+)
+from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.titles import content_words, key_of, names_a_work, surnames, title_keys
-from kgcheck.literature.works import ids_of_reference, place_in_print
-from kgcheck.literature.xml_records import xml_records
+from kgcheck.literature.works import Work, WorksFound, WorkStatement, ids_of_reference, place_in_print, silent
+from kgcheck.model import Evidence
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
 from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, last_page, pmid_id
 from kgcheck.providers.pubmed import work_of_article
+from kgcheck.quoting import literal
 from kgcheck.reference.build import file_date, refuse_out, undated_release
+from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, damage_named, refuse_place
 from kgcheck.reference.writer import recency
 from kgcheck.settings import Settings
 
@@ -54,27 +71,23 @@ class ReadWork(NamedTuple):
     fields: WorkFields | Rejected
 
 
-def holds_works(path: Path) -> bool:
-    """Tell whether a file may hold works, by its name."""
-    packed = path.name.lower().endswith(".gz")
-    bare = Path(path.name.lower().removesuffix(".gz")).suffix
-    return bare in (*_XML, *_LINES[:2], ".json") or (packed and not bare)
-
-
 def read_works(path: Path) -> Iterator[ReadWork]:
     """The works of a file, and those that their reference lists name."""
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    for found in _of_xml(path) if suffix in _XML else _of_json(path, suffix):
+    for found in _of_xml(path) if _suffix(path) in _XML else _of_json(path):
         fields = _cleaned(found.fields) if isinstance(found.fields, WorkFields) else found.fields
         if fields is not None:
             yield found._replace(fields=fields)
 
 
+def _suffix(path: Path) -> str:
+    """The suffix of a file, whether packed or not."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
 def _cleaned(fields: WorkFields) -> WorkFields | Rejected | None:
     """A record that can be found again; None for an entry of a list that names nothing."""
-    texts = (*fields.titles, fields.journal, fields.author, fields.volume, fields.issue, fields.page, fields.last_page)
-    texts += (fields.key, *fields.ids)
-    if any(len(text) > _LONGEST for text in texts):
+    stated = (fields.key, fields.journal, fields.author, fields.volume, fields.issue, fields.page, fields.last_page)
+    if any(len(text) > _LONGEST for text in (*fields.titles, *fields.ids, *stated)):
         detail = f"a title, name or id has over {_LONGEST:,} characters"
         return Rejected(reason="too_long", detail=detail, record=fields.key[:200])
     if not fields.ids and not fields.listed:
@@ -104,18 +117,14 @@ def _of_xml(path: Path) -> Iterator[ReadWork]:
 
 
 def _works_of_article(article: Any) -> list[WorkFields | Rejected]:
-    meta = article.find("front/article-meta")
-    if meta is None:
-        return [Rejected(reason="malformed", detail="the article has no front/article-meta")]
+    meta = article_meta(article)
+    if isinstance(meta, Rejected):
+        return [meta]
     ids = ids_of(meta)
-    if not ids:
-        title = text_of(meta.find("title-group/article-title"))
-        return [Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])]
     notices = [n for n in notices_of(article, ids) if n.kind == "retraction"]
     listed = [_listed(ids[0], element) for element in article.iter("ref") if element.get("id")]
     doi = next((i for i in ids if i.startswith("doi:")), "")
-    heading = meta.find("title-group")
-    subtitle = text_of(heading.find("subtitle")) if heading is not None else ""
+    subtitle = text_of(meta.find("title-group/subtitle"))
     title = text_of(meta.find("title-group/article-title"))
     own = WorkFields(
         key=ids[0],
@@ -166,9 +175,9 @@ def _listed(citing: str, element: Any) -> WorkFields:
     )
 
 
-def _of_json(path: Path, suffix: str) -> Iterator[ReadWork]:
+def _of_json(path: Path) -> Iterator[ReadWork]:
     number = 0
-    for place, raw in json_lines(path) if suffix in _LINES else _items(path):
+    for place, raw in json_lines(path) if _suffix(path) in _LINES else _items(path):
         if isinstance(raw, Rejected):
             yield ReadWork(place, "", raw)
             continue
@@ -178,15 +187,13 @@ def _of_json(path: Path, suffix: str) -> Iterator[ReadWork]:
         if not source and number == 1:
             detail = f"{path} holds no works: its first record has neither an OpenAlex id nor a DOI"
             raise InputFormat(detail, _OF_WORKS)
-        made: list[WorkFields | Rejected] = []
+        detail = "it is no work of OpenAlex or Crossref"
+        made: list[WorkFields | Rejected] = [Rejected(reason="malformed", detail=detail, record=str(raw)[:200])]
         try:
             if source == "openalex":
                 made = [openalex.work_fields(raw)]
             elif source == "crossref":
                 made = [crossref.work_of(raw), *crossref.cited_in(raw)]
-            else:
-                detail = "it is no work of OpenAlex or Crossref"
-                made = [Rejected(reason="malformed", detail=detail, record=str(raw)[:200])]
         except SourceAnswer as error:
             named = str(raw.get("id") or raw.get("DOI"))[:200]
             made = [Rejected(reason="malformed", detail=error.message, record=named)]
@@ -223,23 +230,13 @@ CREATE TABLE notice (work BIGINT, notice VARCHAR, release_id INTEGER);
 CREATE TABLE cites (work BIGINT, cited VARCHAR);
 """
 
-_ENTRY = pa.schema(
-    {
-        "entry": pa.int64(),
-        "release_id": pa.int32(),
-        **dict.fromkeys(("stated_by", "record", "url"), pa.string()),
-        "titles": pa.list_(pa.string()),
-        "years": pa.list_(pa.int32()),
-        **dict.fromkeys(("journal", "author", "volume", "issue", "page", "last_page"), pa.string()),
-        "retracted": pa.bool_(),
-        "alike": pa.uint64(),
-        "keys": pa.list_(pa.uint64()),
-        "ids": pa.list_(pa.string()),
-        "cites": pa.list_(pa.string()),
-    }
-)
-_GONE = pa.schema({"id": pa.string(), "notice": pa.string(), "release_id": pa.int32()})
-_WORKING = {"entry": _ENTRY, "gone": _GONE}
+_WORKING = """
+CREATE TEMP TABLE entry AS
+    SELECT 0::BIGINT AS entry, * EXCLUDE (work), false AS retracted, 0::UBIGINT AS alike, []::UBIGINT[] AS keys,
+        []::VARCHAR[] AS ids, []::VARCHAR[] AS cites
+    FROM statement LIMIT 0;
+CREATE TEMP TABLE gone (id VARCHAR, notice VARCHAR, release_id INTEGER);
+"""
 
 
 class BuiltBibliography(NamedTuple):
@@ -298,7 +295,12 @@ def _files(folder: Path) -> list[Path]:
         return [folder]
     if not folder.is_dir():
         raise InputMissing(f"there is no folder {folder}", "give the folder with the files of works")
-    files = [p for p in sorted(folder.rglob("*")) if p.is_file() and holds_works(p)]
+    forms = (*_XML, *_LINES[:2], ".json")
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and (_suffix(path) in forms or (path.name.lower().endswith(".gz") and not _suffix(path)))
+    ]
     if not files:
         raise InputMissing(
             f"the folder {folder} has no file of works",
@@ -323,17 +325,23 @@ class _BibliographyBuilder:
         self._next_entry = 0
         self._releases: dict[tuple[str, Path], int] = {}
         self._now = clock.now().replace(tzinfo=None)
-        db.execute(TABLES).fetchall()
-        for table, schema in _WORKING.items():
-            db.register("empty", schema.empty_table())
-            db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM empty").fetchall()
-            db.unregister("empty")
+        db.execute(TABLES + _WORKING).fetchall()
+        self._schemas = {t: db.sql(f"FROM {t} LIMIT 0").to_arrow_table().schema for t in ("entry", "gone")}
 
     def add(self, path: Path, folder: Path) -> None:
         """Add the works of a file; in a folder, one that cannot be read must not keep the others out."""
         try:
-            for found in read_works(path):
-                self._add(found, path, folder)
+            for place, source, fields in read_works(path):
+                if isinstance(fields, Rejected):
+                    self._reject(fields.model_copy(update={"place": place}))
+                    continue
+                release = self._release(source, path, folder)
+                self._put(fields, release)
+                notices = [(i, notice) for notice in fields.notices for i in fields.ids[:1]]
+                notices += [(i, fields.ids[0]) for i in fields.retracts]
+                self._gone += [{"id": i, "notice": notice, "release_id": release} for i, notice in notices]
+                if len(self._entries) >= _BATCH:
+                    self._flush()
         except InputFormat as error:
             if path == folder:
                 raise
@@ -347,20 +355,20 @@ class _BibliographyBuilder:
             self._put(WorkFields(key=gone, ids=(gone,), listed=True), release)
         self._flush()
 
-    def _add(self, found: ReadWork, path: Path, folder: Path) -> None:
-        fields = found.fields
-        if isinstance(fields, Rejected):
-            self._reject(fields.model_copy(update={"place": found.place}))
-            return
-        release = self._release(found.source, path, folder)
-        self._put(fields, release)
-        self._gone += [{"id": i, "notice": n, "release_id": release} for n in fields.notices for i in fields.ids[:1]]
-        self._gone += [{"id": i, "notice": fields.ids[0], "release_id": release} for i in fields.retracts]
-        if len(self._entries) >= _BATCH:
-            self._flush()
-
     def _put(self, fields: WorkFields, release: int) -> None:
-        self._entries.append({"entry": self._next_entry, "release_id": release, **_row(fields)})
+        place = place_in_print(fields.volume, fields.page)
+        alike = None
+        if fields.titles and names_a_work(fields.titles[0]) and fields.years and (names := surnames(fields.author)):
+            alike = key_of(names[0], str(min(fields.years)), *content_words(fields.titles[0]))
+        row = fields._asdict() | {
+            "entry": self._next_entry,
+            "release_id": release,
+            "stated_by": "reference_list" if fields.listed else "record",
+            "record": fields.key,
+            "alike": alike,
+            "keys": sorted(set(title_keys(fields.titles, fields.author, [place] if place else []))),
+        }
+        self._entries.append(row)
         self._next_entry += 1
 
     def _reject(self, rejected: Rejected) -> None:
@@ -370,7 +378,7 @@ class _BibliographyBuilder:
     def _flush(self) -> None:
         for table, rows in (("entry", self._entries), ("gone", self._gone)):
             if rows:
-                insert_arrow(self._db, table, pa.Table.from_pylist(rows, schema=_WORKING[table]))
+                insert_arrow(self._db, table, pa.Table.from_pylist(rows, schema=self._schemas[table]))
                 rows.clear()
 
     def _release(self, source: str, path: Path, folder: Path) -> int:
@@ -397,9 +405,11 @@ class _BibliographyBuilder:
         self._flush()
         if not self._next_entry:
             raise InputFormat("no work could be read", "what was wrong with each file is in the quarantine file")
-        self._join()
-        for statement in _FINISHING:
-            self._db.execute(statement).fetchall()
+        self._db.execute(_JOINING_RECORDS).fetchall()
+        changed = 1
+        while changed:
+            ((changed,),) = self._db.execute(_RELABEL).fetchall()
+        self._db.execute(_JOINING_LISTS + _FINISHING).fetchall()
         for key, value in (("kind", KIND), ("format", FORMAT), ("kgcheck", __version__)):
             self._db.execute("INSERT INTO meta VALUES (?, ?)", [key, value]).fetchall()
         (works,) = self._db.execute("SELECT count(*) FROM work").fetchall()[0]
@@ -407,105 +417,239 @@ class _BibliographyBuilder:
         statements = dict(self._db.execute(counted).fetchall())
         return BuiltBibliography(works, statements, self._rejected, Path())
 
-    def _join(self) -> None:
-        """Give each entry the number of its work: of records by their ids, until nothing changes, then of lists."""
-        for statement in _JOINING_RECORDS:
-            self._db.execute(statement).fetchall()
-        changed = 1
-        while changed:
-            self._db.execute(_BETTER).fetchall()
-            ((changed,),) = self._db.execute(_RELABEL).fetchall()
-        for statement in _JOINING_LISTS:
-            self._db.execute(statement).fetchall()
 
-
-_JOINING_RECORDS = (
-    "CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record'",
-    "CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record'",
-)
-_BETTER = """
-CREATE OR REPLACE TEMP TABLE better AS
-WITH least AS (SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id)
-SELECT entry, min(least.work) AS work FROM mark JOIN least USING (id) GROUP BY entry
+# Each entry gets the number of its work: records by their ids, until nothing changes, then lists.
+_JOINING_RECORDS = """
+CREATE TEMP TABLE mark AS SELECT entry, unnest(ids) AS id FROM entry WHERE stated_by = 'record';
+CREATE TEMP TABLE label AS SELECT entry, entry AS work FROM entry WHERE stated_by = 'record';
 """
 _RELABEL = """
-UPDATE label SET work = better.work FROM better WHERE better.entry = label.entry AND better.work < label.work
+CREATE OR REPLACE TEMP TABLE better AS
+WITH least AS (SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id)
+SELECT entry, min(least.work) AS work FROM mark JOIN least USING (id) GROUP BY entry;
+UPDATE label SET work = better.work FROM better WHERE better.entry = label.entry AND better.work < label.work;
 """
-_JOINING_LISTS = (
-    "CREATE TEMP TABLE known AS SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id",
-    # A list names a work by its first id that has a record; without one, by its first id alone.
-    """
-    INSERT INTO label
-    SELECT entry, min_by(known.work, place)
-    FROM (SELECT entry, unnest(ids) AS id, generate_subscripts(ids, 1) AS place FROM entry
-          WHERE stated_by = 'reference_list') JOIN known USING (id) GROUP BY entry
-    """,
-    """
-    INSERT INTO label
-    SELECT entry, min(entry) OVER (PARTITION BY ids[1]) FROM entry
-    WHERE stated_by = 'reference_list' AND len(ids) > 0 AND entry NOT IN (SELECT entry FROM label)
-    """,
-    # Without an id: the one work of the same title, author and year, else those that are listed so are one.
-    """
-    CREATE TEMP TABLE alike AS
-    SELECT alike, min(work) AS work FROM entry JOIN label USING (entry) WHERE alike IS NOT NULL
-    GROUP BY alike HAVING count(DISTINCT work) = 1
-    """,
-    """
-    INSERT INTO label
-    SELECT entry, coalesce(alike.work, min(entry) OVER (PARTITION BY coalesce(entry.alike, entry::UBIGINT)))
-    FROM entry LEFT JOIN alike USING (alike) WHERE entry NOT IN (SELECT entry FROM label)
-    """,
-)
-_FINISHING = (
-    """
-    INSERT INTO statement
-    SELECT DISTINCT work, release_id, stated_by, record, url, titles, years, journal, author, volume, issue, page,
-        last_page
-    FROM entry JOIN label USING (entry) ORDER BY work, stated_by, release_id
-    """,
-    # Ids of a list that names a work by another id are not the work's: they may be wrong.
-    """
-    INSERT INTO name
-    SELECT DISTINCT id, work FROM (
-        SELECT unnest(ids) AS id, work FROM entry JOIN label USING (entry) WHERE stated_by = 'record'
-        UNION ALL
-        SELECT ids[1], work FROM entry JOIN label USING (entry)
-        WHERE stated_by = 'reference_list' AND len(ids) > 0 AND ids[1] NOT IN (SELECT id FROM known))
-    ORDER BY id
-    """,
-    """
-    INSERT INTO lookup
-    SELECT DISTINCT key, work FROM (SELECT unnest(keys) AS key, work FROM entry JOIN label USING (entry)) ORDER BY key
-    """,
-    """
-    INSERT INTO notice
-    SELECT DISTINCT work, notice, release_id FROM gone JOIN name USING (id) ORDER BY work
-    """,
-    """
-    INSERT INTO work
-    SELECT work, bool_or(retracted OR work IN (SELECT work FROM notice)) FROM entry JOIN label USING (entry)
-    GROUP BY work ORDER BY work
-    """,
-    """
-    INSERT INTO cites
-    SELECT DISTINCT work, cited FROM (SELECT work, unnest(cites) AS cited FROM entry JOIN label USING (entry))
-    ORDER BY work, cited
-    """,
-)
+_JOINING_LISTS = """
+CREATE TEMP TABLE known AS SELECT id, min(work) AS work FROM mark JOIN label USING (entry) GROUP BY id;
+-- A list names a work by its first id that has a record; without one, by its first id alone.
+INSERT INTO label
+SELECT entry, min_by(known.work, place)
+FROM (SELECT entry, unnest(ids) AS id, generate_subscripts(ids, 1) AS place FROM entry
+      WHERE stated_by = 'reference_list') JOIN known USING (id) GROUP BY entry;
+INSERT INTO label
+SELECT entry, min(entry) OVER (PARTITION BY ids[1]) FROM entry
+WHERE stated_by = 'reference_list' AND len(ids) > 0 AND entry NOT IN (SELECT entry FROM label);
+-- Without an id: the one work of the same title, author and year, else those that are listed so are one.
+CREATE TEMP TABLE alike AS
+SELECT alike, min(work) AS work FROM entry JOIN label USING (entry) WHERE alike IS NOT NULL
+GROUP BY alike HAVING count(DISTINCT work) = 1;
+INSERT INTO label
+SELECT entry, coalesce(alike.work, min(entry) OVER (PARTITION BY coalesce(entry.alike, entry::UBIGINT)))
+FROM entry LEFT JOIN alike USING (alike) WHERE entry NOT IN (SELECT entry FROM label);
+"""
+_FINISHING = """
+CREATE TEMP TABLE labelled AS SELECT * FROM entry JOIN label USING (entry);
+INSERT INTO statement BY NAME
+SELECT DISTINCT * EXCLUDE (entry, retracted, alike, keys, ids, cites) FROM labelled
+ORDER BY work, stated_by, release_id;
+-- Ids of a list that names a work by another id are not the work's: they may be wrong.
+INSERT INTO name
+SELECT DISTINCT id, work FROM (
+    SELECT unnest(ids) AS id, work FROM labelled WHERE stated_by = 'record'
+    UNION ALL
+    SELECT ids[1], work FROM labelled
+    WHERE stated_by = 'reference_list' AND len(ids) > 0 AND ids[1] NOT IN (SELECT id FROM known))
+ORDER BY id;
+INSERT INTO lookup SELECT DISTINCT key, work FROM (SELECT unnest(keys) AS key, work FROM labelled) ORDER BY key;
+INSERT INTO notice SELECT DISTINCT work, notice, release_id FROM gone JOIN name USING (id) ORDER BY work;
+INSERT INTO work
+SELECT work, bool_or(retracted OR work IN (SELECT work FROM notice)) FROM labelled GROUP BY work ORDER BY work;
+INSERT INTO cites
+SELECT DISTINCT work, cited FROM (SELECT work, unnest(cites) AS cited FROM labelled) ORDER BY work, cited;
+"""
 
 
-def _row(fields: WorkFields) -> dict[str, Any]:
-    place = place_in_print(fields.volume, fields.page)
-    return fields._asdict() | {
-        "stated_by": "reference_list" if fields.listed else "record",
-        "record": fields.key,
-        "alike": _alike(fields),
-        "keys": sorted(set(title_keys(fields.titles, fields.author, [place] if place else []))),
-    }
+_AGAIN = "build it again"
+
+_MOST_ALIKE = 40
+"""Works of one key that are looked at; a key of more says nothing."""
+
+_NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", re.IGNORECASE)
+_MOST_NUMBERS = 40
+_MOST_AROUND = 1_000
+_DOI = re.compile(r"\b10\.\d{4,9}/\S{1,200}")
+_OWNERS = {"doi": "crossref", "pmid": "pubmed"}
+"""The source that would have every work with an id of a kind, where its files are complete."""
 
 
-def _alike(fields: WorkFields) -> int | None:
-    if not (fields.titles and names_a_work(fields.titles[0]) and fields.years and surnames(fields.author)):
-        return None
-    return key_of(surnames(fields.author)[0], str(min(fields.years)), *content_words(fields.titles[0]))
+class Bibliography(Closing):
+    """A bibliography snapshot, opened for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = connected()
+        try:
+            refuse_place(path)
+            with attaching(path):
+                self._db.execute(f"ATTACH {literal(str(path.absolute()))} AS bib (READ_ONLY, TYPE duckdb)").fetchall()
+            confine(self._db)
+            with attaching(path):
+                self._refuse_foreign()
+            rows = self._rows("SELECT r FROM bib.release AS r ORDER BY id")
+            self._releases: dict[int, dict[str, Any]] = {row["id"]: row for (row,) in rows}
+        except BaseException:
+            self.close()
+            raise
+
+    def _refuse_foreign(self) -> None:
+        if catalog_of(self._db, "bib") != _expected():
+            raise SnapshotError(
+                f"{self.path} is no bibliography snapshot of this version of kgcheck",
+                f"build one: kgcheck reference build DIR --kind {KIND} --out {self.path}",
+            )
+        meta = dict(self._rows("SELECT key, value FROM bib.meta"))
+        if (meta.get("kind"), meta.get("format")) != (KIND, FORMAT):
+            raise SnapshotError(f"{self.path} is a bibliography of format {meta.get('format')}, not {FORMAT}", _AGAIN)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        with damage_named(self.path):
+            return self._db.execute(sql, list(parameters)).fetchall()
+
+    def releases(self) -> list[SourceRelease]:
+        """List the files that it was built from, a row a file."""
+        counts: dict[int, dict[str, int]] = defaultdict(dict)
+        for release, kind, count in self._rows(
+            """
+            SELECT release_id, stated_by, count(*) FROM bib.statement GROUP BY ALL
+            UNION ALL SELECT release_id, 'retracted', count(*) FROM bib.notice GROUP BY ALL ORDER BY ALL
+            """
+        ):
+            counts[release][kind] = count
+        return [
+            SourceRelease(
+                name=f"{row['source']}, complete" if row["complete"] else row["source"],
+                licence="",
+                rows=counts[number],
+                **{name: row[name] for name in SourceRelease.model_fields.keys() & row.keys()},
+            )
+            for number, row in self._releases.items()
+        ]
+
+    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
+        """See Works: two look-ups for all of them."""
+        ids = [ids_of_reference(r) for r in references]
+        keys = [_keys_of(r) for r in references]
+        named = self._numbers("name", "id", "VARCHAR", {i for some in ids for i in some})
+        alike = self._numbers("lookup", "key", "UBIGINT", {k for some in keys for k in some})
+        works = self._works({n for found in (named, alike) for some in found.values() for n in some})
+        return [
+            WorksFound(
+                by_id=_distinct(works, (n for i in own for n in named.get(i, ()))),
+                similar=_distinct(works, (n for k in some for n in alike.get(k, ()))),
+                absent=tuple(e for i in own if i not in named and (e := self._absent(i))),
+                looked=self._looked(reference),
+            )
+            for reference, own, some in zip(references, ids, keys, strict=True)
+        ]
+
+    def cites(self, name: str) -> tuple[str, ...]:
+        """Ids of what a work cites."""
+        rows = self._rows(
+            "SELECT cited FROM bib.cites WHERE work IN (SELECT work FROM bib.name WHERE id = ?) ORDER BY cited", [name]
+        )
+        return tuple(cited for (cited,) in rows)
+
+    def _numbers(self, table: str, column: str, kind: str, wanted: Iterable[Any]) -> dict[Any, list[int]]:
+        found = self._rows(
+            f"""
+            SELECT {column}, list(work ORDER BY work) FROM bib.{table}
+            WHERE {column} IN (SELECT unnest(?::{kind}[])) GROUP BY ALL HAVING count(*) <= {_MOST_ALIKE}
+            """,
+            [sorted(wanted)],
+        )
+        return dict(found)
+
+    def _works(self, numbers: set[int]) -> dict[int, Work]:
+        wanted = [sorted(numbers)]
+        among = "WHERE work IN (SELECT unnest(?::BIGINT[]))"
+        ids = dict(self._rows(f"SELECT work, list(id ORDER BY id) FROM bib.name {among} GROUP BY ALL", wanted))
+        listed = f"SELECT work, list(DISTINCT notice ORDER BY notice) FROM bib.notice {among} AND notice IS NOT NULL"
+        notices = dict(self._rows(f"{listed} GROUP BY ALL", wanted))
+        gone = dict(self._rows(f"SELECT number, retracted FROM bib.work {among.replace('work', 'number')}", wanted))
+        statements: dict[int, list[WorkStatement]] = defaultdict(list)
+        for (stated,) in self._rows(f"SELECT s FROM bib.statement AS s {among} ORDER BY ALL", wanted):
+            number = stated.pop("work")
+            try:
+                release = self._releases[stated.pop("release_id")]
+                source = {name: release[name] for name in ("source", "release", "retrieved_at")}
+                statements[number].append(WorkStatement(**source, **stated))
+            except (ValidationError, KeyError) as error:
+                raise SnapshotError(f"{self.path} is damaged: a statement of work {number} is none", _AGAIN) from error
+        return {
+            number: Work(
+                ids=tuple(ids.get(number, ())),
+                statements=tuple(stated),
+                retracted=gone.get(number, False),
+                notices=tuple(notices.get(number, ())),
+            )
+            for number, stated in statements.items()
+        }
+
+    def _absent(self, name: str) -> Evidence | None:
+        """Evidence that an id does not exist, where one that would have it says that it has all.
+
+        Ids that begin like it must be of that source: a DOI of another agency is not for it to deny.
+        """
+        owner = _OWNERS[name.partition(":")[0]]
+        complete = [r for r in self._releases.values() if r["source"] == owner and r["complete"]]
+        newest = max(complete, key=lambda r: int(r["recency"]), default=None)
+        prefix = f"{name.partition('/')[0]}/" if name.startswith("doi:") else "pmid:"
+        issues = """
+            SELECT 1 FROM bib.name JOIN bib.statement USING (work) JOIN bib.release AS r ON r.id = release_id
+            WHERE starts_with(name.id, ?) AND stated_by = 'record' AND source = ? LIMIT 1
+        """
+        if not newest or not self._rows(issues, [prefix, owner]):
+            return None
+        return silent(owner, newest["release"], newest["retrieved_at"], name, complete=True)
+
+    def _looked(self, reference: CitedWork) -> tuple[Evidence, ...]:
+        record = ", ".join(ids_of_reference(reference)) or reference.title or reference.text
+        newest = {r["source"]: r for r in sorted(self._releases.values(), key=lambda r: int(r["recency"]))}
+        return tuple(
+            silent(source, r["release"], r["retrieved_at"], record, complete=False)
+            for source, r in newest.items()
+            if source != "retractions"
+        )
+
+
+def _distinct(works: dict[int, Work], numbers: Iterable[int]) -> tuple[Work, ...]:
+    return tuple(works[n] for n in dict.fromkeys(numbers) if n in works)
+
+
+def _keys_of(reference: CitedWork) -> tuple[int, ...]:
+    """Return the keys of a reference without an id: its title, or two numbers of it as volume and page."""
+    author = reference.authors[0] if reference.authors else ""
+    titles = (reference.title,) if reference.title else ()
+    return tuple(dict.fromkeys(title_keys(titles, author, places_in(reference))))
+
+
+def places_in(reference: CitedWork) -> list[tuple[str, str]]:
+    """Pairs of numbers in the text of a reference that may be volume and first page.
+
+    >>> places_in(CitedWork(key="1", text="Doe J (2001) On cells. Nature 12: 345.", doi="10.5555/1"))
+    [('2001', '12'), ('2001', '345'), ('12', '345'), ('345', '')]
+    """
+    before, _, after = reference.text.partition(reference.title) if reference.title else ("", "", reference.text)
+    text = _DOI.sub(" ", f"{before[-_MOST_AROUND:]} {after[:_MOST_AROUND]}")
+    found = [m.casefold() for m in _NUMBER.findall(text)][:_MOST_NUMBERS]
+    return [(a, b) for at, a in enumerate(found) for b in found[at + 1 : at + 3] or ("",)]
+
+
+@cache
+def _expected() -> dict[tuple[str, str], tuple[object, ...]]:
+    with connected() as db:
+        db.execute(f"ATTACH ':memory:' AS bib; USE bib; {TABLES}").fetchall()
+        return catalog_of(db, "bib")

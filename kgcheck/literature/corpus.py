@@ -25,20 +25,24 @@ from kgcheck.literature.documents import Document, Rejected
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import Record, choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.manifest import (
+from kgcheck.literature.papers import WholePaper
+from kgcheck.literature.store import (
     DOCUMENTS,
     MANIFEST,
     PAPERS,
     SECTIONS_OF,
+    SENTENCES,
+    VECTORS,
+    Added,
     DenseManifest,
+    DocumentStore,
     Manifest,
+    packed,
     read_manifest,
-    write_manifest,
 )
-from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.store import SENTENCES, VECTORS, Added, DocumentStore, packed
 from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.locks import FileLock
+from kgcheck.outputs import write_text
 from kgcheck.profile.corpus_files import CorpusRecipe, by_suffix
 from kgcheck.progress import NoProgress, Progress
 
@@ -192,7 +196,8 @@ class Corpus(Closing):
                 folder=name,
                 dense=made,
             )
-            write_manifest(self.folder, manifest)
+            # At once: an index has the old manifest or the new one.
+            write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
         except BaseException as error:
             shutil.rmtree(part, ignore_errors=True)
             if not isinstance(error, OSError | InputError):

@@ -86,12 +86,10 @@ def sentences(text: str) -> tuple[Span, ...]:
 
     found: list[Span] = []
     for boundary in sentencex.get_sentence_boundaries("en", text):
-        start, end = boundary["start_index"], boundary["end_index"]
-        piece = text[start:end]
-        start += len(piece) - len(piece.lstrip())
-        end = start + len(piece.strip())
-        if end > start:
-            found.append((start, end))
+        piece = text[boundary["start_index"] : boundary["end_index"]]
+        start = boundary["start_index"] + len(piece) - len(piece.lstrip())
+        if piece.strip():
+            found.append((start, start + len(piece.strip())))
     return tuple(found)
 
 
@@ -201,8 +199,7 @@ def place_of(section: str, heading: str) -> str:
     ('methods', 'other: Ethics', 'results: Binding')
     """
     first, _, rest = heading.partition(" > ")
-    same = first.casefold() == section
-    shown = rest if same else heading
+    shown = rest if first.casefold() == section else heading
     return f"{section}: {shown}" if shown else section
 
 
@@ -220,21 +217,20 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
     identifier = clean(str(raw.get("id") or ""))
     if not identifier:
         return Rejected(reason="no_id", detail="the record has no id", record=clean(str(raw.get("title") or ""))[:200])
-    abstract, given, pieces = "", raw.get("abstract") or "", list[str]()
-    if isinstance(given, list):
-        pieces = [text for part in given if (text := clean(str(part)))]
-        abstract = " ".join(pieces)
-    elif len(str(given)) <= 10 * MAX_CHARACTERS:
-        abstract = clean(str(given))
-    else:
-        abstract = str(given)
+    given = raw.get("abstract") or ""
+    # What is far too long is not even cleaned.
+    parts = [str(part) for part in (given if isinstance(given, list) else [given])]
+    whole = not isinstance(given, list) and len(parts[0]) > 10 * MAX_CHARACTERS
+    pieces = parts if whole else [text for text in map(clean, parts) if text]
+    abstract = " ".join(pieces)
+    given_types = [str(t) for t in raw.get("types") or ()]
+    others = sum(map(len, (identifier, str(raw.get("title")), str(raw.get("journal")), *given_types)))
     if not any(c.isalnum() for c in abstract):
         return Rejected(reason="no_abstract", detail="the abstract is empty", record=identifier)
     if len(abstract) > MAX_CHARACTERS:
         detail = f"the abstract has {len(abstract):,} characters; at most {MAX_CHARACTERS:,} are read"
         return Rejected(reason="too_long", detail=detail, record=identifier)
-    given_types = [str(t) for t in raw.get("types") or ()]
-    if sum(map(len, (identifier, str(raw.get("title")), str(raw.get("journal")), *given_types))) > MAX_CHARACTERS:
+    if others > MAX_CHARACTERS:
         detail = f"id, title, journal and types have more than {MAX_CHARACTERS:,} characters"
         return Rejected(reason="too_long", detail=detail, record=identifier[:200])
     types = tuple(map(clean, given_types))
@@ -249,10 +245,7 @@ def make_document(raw: dict[str, Any], recipe: str) -> Document | Rejected:
         retracted=bool(raw.get("retracted")) or RETRACTED_TYPE in (t.casefold() for t in types),
         recipe=recipe,
     )
-    return document.with_spans(_joined(pieces)) if raw.get("sentences") and pieces else document
-
-
-def _joined(pieces: list[str]) -> tuple[Span, ...]:
-    """Return the spans of pieces that are joined by one space."""
-    ends = [end - 1 for end in accumulate(len(piece) + 1 for piece in pieces)]
-    return tuple((end - len(piece), end) for end, piece in zip(ends, pieces, strict=True))
+    if not raw.get("sentences") or not isinstance(given, list):
+        return document
+    ends = accumulate(len(piece) + 1 for piece in pieces)
+    return document.with_spans(tuple((end - 1 - len(piece), end - 1) for end, piece in zip(ends, pieces, strict=True)))

@@ -46,52 +46,46 @@ class TripleReader:
 
     def read(self, triple: Triple) -> tuple[ClaimVerdict, dict[str, Document]]:
         """Judge an edge by papers, and return those that were read."""
-        judged, read, _ = self._read(triple, self.claim(triple))
-        return judged, read
+        return self._read(triple, self.claim(triple))[:2]
 
     def _read(
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None, cache: SearchCache | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
         """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
-        hits = self._search(claim, vector, cache)
+        found = [hit.document for hit in self._search(claim, vector, cache)]
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}
-        for hit in hits:
-            if hit.document.paper_id not in best and any(map(claim.matches, hit.document.passages)):
-                best[hit.document.paper_id] = hit.document
-        papers = {document.id: document for document in best.values()}
-        read = dict(list(papers.items())[:_READ])
-        judged = self.judges.read(claim, read.values(), unlike=triple.head.label != triple.tail.label)
-        return judged, read, len({hit.document.paper_id for hit in hits})
+        for document in found:
+            if document.paper_id not in best and any(map(claim.matches, document.passages)):
+                best[document.paper_id] = document
+        read = {document.id: document for document in list(best.values())[:_READ]}
+        return self._judged(triple, claim, read.values()), read, len({d.paper_id for d in found})
+
+    def _judged(self, triple: Triple, claim: EdgeClaim, documents: Iterable[Document]) -> ClaimVerdict:
+        return self.judges.read(claim, documents, unlike=triple.head.label != triple.tail.label)
 
     def passages(self, triple: Triple) -> Passages:
         """The sentences of papers that name both ends of an edge and say such a thing, unread by any verifier."""
         claim = self.claim(triple)
         papers = {hit.document.id: hit.document for hit in self._search(claim)}
-        matching = [d for d in papers.values() if any(map(claim.matches, d.passages))]
-        found = [
-            Passage(
-                document=d.id,
-                title=d.title[:_LONGEST],
-                year=d.year,
-                url=address(d),
-                start=start,
-                end=min(end, start + _LONGEST),
-                quote=d.abstract[start : min(end, start + _LONGEST)],
-                section=d.section,
-                heading=d.heading,
-            )
-            for d in matching
-            if not d.retracted
-            for start, end in d.spans
-            if claim.matches(d.abstract[start:end])
-        ]
+        found: list[Passage] = []
+        retracted: list[str] = []
+        for d in papers.values():
+            spans = [(start, end) for start, end in d.spans if claim.matches(d.abstract[start:end])]
+            if spans and d.retracted:
+                retracted.append(d.paper_id)
+                continue
+            known = {"document": d.id, "title": d.title[:_LONGEST], "year": d.year, "url": address(d)}
+            known |= {"section": d.section, "heading": d.heading}
+            for start, end in spans:
+                stop = min(end, start + _LONGEST)
+                found.append(Passage(**known, start=start, end=stop, quote=d.abstract[start:stop]))
         return Passages(
             claim=claim.claim,
             release=_release(self._index),
             built_at=_built(self._index),
             passages=tuple(found[:_SHOWN]),
-            retracted=tuple(dict.fromkeys(d.paper_id for d in matching if d.retracted)),
+            retracted=tuple(dict.fromkeys(retracted)),
         )
 
     def _search(
@@ -141,13 +135,17 @@ class TripleReader:
         self, triple: Triple, form: ClaimForm, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
     ) -> tuple[Evidence, ...]:
         judged, read, looked = self._read(triple, claim, vector, cache)
-        spoken = sure_opinions(judged)
-        if spoken:
-            names = relation_names(triple, form)
+        names = relation_names(triple, form)
+        if spoken := sure_opinions(judged):
+            weights = [self.judges.standing(opinion, names) for opinion in spoken]
             return tuple(
-                paper_evidence(self._index, o, read[o.document], self.judges.standing(o, names)) for o in spoken
+                paper_evidence(self._index, opinion, read[opinion.document], weight)
+                for opinion, weight in zip(spoken, weights, strict=True)
             )
-        return (self._silence(judged, len(read), looked),)
+        papers = how_many(self._index.manifest.papers, "paper")
+        none = f"{len(read):,} of them on both, none says so clearly" if read else "none speaks of both"
+        value = f"{looked:,} of {papers} looked at: {none}"
+        return (self._silent(record=judged.claim, about=SEARCH, value=value),)
 
     def claims(self, triples: Iterable[Triple]) -> dict[Triple, tuple[EdgeClaim, tuple[str, ...]]]:
         """Edges in words, and the names of their relations in calibrations; without those whose ends have no name.
@@ -166,10 +164,8 @@ class TripleReader:
         """Evidence of each of some papers that the index knows to be retracted."""
         wanted = set(papers)
         marked = {paper for paper in wanted if (document := self._paper(paper)) and document.retracted}
-        value = "a retracted publication"
-        return {
-            paper: self._silent(record=paper, value=value) for paper in marked | self._index.store.retracted(wanted)
-        }
+        gone = marked | self._index.store.retracted(wanted)
+        return {paper: self._silent(record=paper, value="a retracted publication") for paper in gone}
 
     def ids_of(self, paper: str) -> tuple[str, ...]:
         """All ids of a paper that the index knows."""
@@ -183,8 +179,7 @@ class TripleReader:
             return None
         # A model is not paid for a paper that has no such sentence.
         if any(map(claim.matches, document.passages)):
-            judged = self.judges.read(claim, [document], unlike=triple.head.label != triple.tail.label)
-            for opinion in sure_opinions(judged):
+            for opinion in sure_opinions(self._judged(triple, claim, [document])):
                 weight = self.judges.standing(opinion, relations)
                 found = paper_evidence(self._index, opinion, document, weight)
                 if opinion.stance is Stance.CONTRADICTS:
@@ -222,13 +217,6 @@ class TripleReader:
             tier=Tier.TEXT,
             **fields,
         )
-
-    def _silence(self, judged: ClaimVerdict, read: int, looked: int) -> Evidence:
-        papers = how_many(self._index.manifest.papers, "paper")
-        value = f"{looked:,} of {papers} looked at: " + (
-            f"{read:,} of them on both, none says so clearly" if read else "none speaks of both"
-        )
-        return self._silent(record=judged.claim, about=SEARCH, value=value)
 
 
 def claim_of(triple: Triple, names: Names, schema: Schema) -> EdgeClaim:
@@ -295,6 +283,7 @@ def paper_evidence(
 
 
 def _built(index: LiteratureIndex) -> datetime:
+
     return datetime.fromisoformat(index.manifest.built_at).astimezone(UTC)
 
 

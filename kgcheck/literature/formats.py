@@ -11,10 +11,9 @@ from typing import Any
 from kgcheck.errors import LET_READ, NAME_THERE, InputFormat, InputMissing, SourceAnswer
 from kgcheck.inputs import LARGEST_DOCUMENT, MIB, Bounded, parse_json, read_whole
 from kgcheck.literature.documents import Document, Rejected, make_document
-from kgcheck.literature.jats import read_jats
+from kgcheck.literature.jats import read_jats, xml_records
 from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.literature.pdf import read_pdf
-from kgcheck.literature.xml_records import xml_records
 from kgcheck.profile.corpus_files import CorpusRecipe, Fields, by_suffix
 
 Record = Document | WholePaper | Rejected
@@ -31,22 +30,18 @@ def choose_recipe(path: Path) -> CorpusRecipe:
     """The recipe that knows a file by its name and its first record."""
     if not path.is_file():
         raise InputMissing(f"there is no file {path}", NAME_THERE)
-    known: list[str] = []
-    wrong = ""
-    for recipe in by_suffix(path):
-        known.append(recipe.name)
+    known, wrong = by_suffix(path), ""
+    for recipe in known:
         try:
-            _, first = next(_READERS[recipe.format](path, recipe))
-        except StopIteration:
-            continue
+            _, first = next(_READERS[recipe.format](path, recipe), ("", None))
         except InputFormat as error:
             wrong = f"; {error.message}"
             continue
-        if recipe.format in _WHOLE or (
-            isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs)
-        ):
+        # Whole papers are known by the form of the file alone.
+        needed = isinstance(first, dict) and all(_get(first, key) is not None for key in recipe.needs)
+        if needed or (first is not None and recipe.format in ("jats", "pdf")):
             return recipe
-    tried = f"tried: {', '.join(known)}" if known else "no recipe reads files that end so"
+    tried = f"tried: {', '.join(r.name for r in known)}" if known else "no recipe reads files that end so"
     raise InputFormat(f"{path} is no document format that kgcheck knows ({tried}{wrong})", "name one with --recipe")
 
 
@@ -73,22 +68,14 @@ def read_documents(path: Path, recipe: CorpusRecipe) -> Iterator[Record]:
 
 
 def _mapped(raw: dict[str, Any], recipe: CorpusRecipe) -> dict[str, Any]:
-    fields = recipe.fields or Fields(
-        id="id",
-        title="title",
-        abstract=("abstract",),
-        year="year",
-        journal="journal",
-        types="types",
-        retracted="retracted",
-    )
+    own = {name: name for name in ("id", "title", "year", "journal", "types", "retracted")}
+    fields = recipe.fields or Fields(abstract=("abstract",), **own)
     abstract: list[str] = []
     for key in fields.abstract:
         value = _get(raw, key)
         if recipe.format == "csv" and isinstance(value, str):
-            abstract += _numpy_list(value)
-        else:
-            abstract += [str(v) for v in value] if isinstance(value, list) else [str(value or "")]
+            value = _numpy_list(value)
+        abstract += map(str, value) if isinstance(value, list) else [str(value or "")]
     types = _get(raw, fields.types) or ()
     return {
         "id": recipe.prefixed(str(_get(raw, fields.id) or "").strip()),
@@ -172,14 +159,14 @@ def json_of(path: Path) -> Any:
         raise InputFormat(f"{path} is not JSON: {error}", "it may be cut off") from error
 
 
-def numbered(path: Path, records: Iterable[Any]) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
+def numbered(path: Path, records: Iterable[Any]) -> Iterator[tuple[str, dict[str, Any] | Rejected]]:
     """The objects of a list, each with its place."""
     for number, raw in enumerate(records, 1):
         found = raw if isinstance(raw, dict) else Rejected(reason="malformed", detail="not an object")
         yield f"{path}, record {number}", found
 
 
-def json_lines(path: Path) -> "Iterator[tuple[str, dict[str, Any] | Rejected]]":
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any] | Rejected]]:
     """The objects of a file that has one a line."""
     for number, line in enumerate(text_lines(path), 1):
         if not line.strip():
@@ -249,9 +236,6 @@ def _openalex(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
         else:
             yield place, paper_of_record(work, recipe.name, work.references)
 
-
-_WHOLE = ("jats", "pdf")
-"""Formats of whole papers, which are known by the form of the file alone."""
 
 _READERS: dict[str, Callable[[Path, CorpusRecipe], Iterator[_Raw]]] = {
     "csv": _csv,

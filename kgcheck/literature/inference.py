@@ -1,8 +1,4 @@
-"""InferenceModel: a user's NLI cross-encoder on OpenVINO, which reads texts against a claim.
-
-A cross-encoder in a local folder, computed by OpenVINO on the processor. Nothing is downloaded, and no code of the
-folder is run.
-"""
+"""InferenceModel: a user's NLI cross-encoder in a local folder, on OpenVINO; no code of the folder is run."""
 
 import hashlib
 import re
@@ -16,7 +12,7 @@ import numpy as np
 
 from kgcheck.errors import LET_READ, ConfigurationError, InputError, MissingExtra
 from kgcheck.inputs import parse_json, read_whole, sha256_of
-from kgcheck.literature.bert import import_openvino
+from kgcheck.literature.embed import import_openvino
 from kgcheck.literature.polarity import Numbers
 from kgcheck.literature.trained_verifier import Linear, read_weights, softmax
 from kgcheck.literature.weights import EXTRA
@@ -72,10 +68,7 @@ class InferenceModel:
         self._inputs = _inputs(graph, folder)
         wanted = graph.inputs[0].partial_shape[1]
         self._fixed = wanted.get_length() if wanted.is_static else 0
-        limits = (
-            (self._pieces.truncation or {}).get("max_length", LONGEST),
-            config.get("max_position_embeddings", LONGEST),
-        )
+        limits = ((self._pieces.truncation or {}).get("max_length"), config.get("max_position_embeddings"), LONGEST)
         self._longest = self._fixed or min(LONGEST, *(n for n in limits if isinstance(n, int) and n > 8))
         padding = (self._pieces.padding or {}).get("pad_id", config.get("pad_token_id"))
         self._padding = padding if isinstance(padding, int) and padding >= 0 else 0
@@ -113,11 +106,10 @@ class InferenceModel:
                     f"the model in {self._folder} gives {given} for a pair, where its labels are {len(self.places)}",
                     "export it again as a classifier of pairs, with one number a label",
                 )
-            for column, meaning in enumerate((_FOR, _AGAINST)):
-                if meaning in self.places:
-                    at = self.places.index(meaning)
+            for at, meaning in enumerate(self.places):
+                if meaning in (_FOR, _AGAINST):
                     rest = np.delete(scores, at)
-                    odds[row, column] = scores[at] - rest.max() - np.log(np.exp(rest - rest.max()).sum())
+                    odds[row, meaning] = scores[at] - rest.max() - np.log(np.exp(rest - rest.max()).sum())
         return odds
 
     def _encoded(self, text: str) -> Any:
@@ -171,38 +163,28 @@ def _digest(model: Path, tokenizer: Path, places: tuple[int, ...]) -> str:
 def _config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     try:
-        config = parse_json(read_whole(path))
-    except (InputError, ValueError) as error:
-        why = str(error)[:200]
+        config: dict[str, Any] = {} | parse_json(read_whole(path))
+    except (InputError, ValueError, TypeError) as error:
+        why = "it is no JSON object" if isinstance(error, TypeError) else str(error)[:200]
         raise ConfigurationError(f"{path} cannot be read: {why}", "it names the labels: id2label") from error
-    if not isinstance(config, dict):
-        raise ConfigurationError(f"{path} is no JSON object", "it names the labels: id2label")
     return config
 
 
 def _places(config: dict[str, Any], folder: Path) -> tuple[int, ...]:
     """Return the meaning of each output of a model, by the names of its labels, in any order."""
-    wanted = (
-        'id2label names "entailment", "neutral" and "contradiction", or "contradiction" and "not_contradiction", each '
-        "by its place among the outputs"
-    )
     names = config.get("id2label")
     if not isinstance(names, dict) and isinstance(config.get("label2id"), dict):
         names = {str(place): name for name, place in config["label2id"].items()}
-    if not isinstance(names, dict) or not 2 <= len(names) <= 3:
-        raise ConfigurationError(f"{folder / 'config.json'} does not name two or three labels", wanted)
+    labels = [str(names.get(str(n), ""))[:100] for n in range(len(names))] if isinstance(names, dict) else []
     places = []
-    for place in map(str, range(len(names))):
-        name = str(names.get(place, ""))[:100]
-        plain = re.sub(r"[\s_-]+", "_", name.strip().lower())
-        meaning = next((m for m, pattern in _LABELS if pattern.fullmatch(plain)), None)
-        if meaning is None:
-            shown = f"is {name!r}" if name else "has no name"
-            raise ConfigurationError(f"label {place} of the model in {folder} {shown}: that is no inference", wanted)
-        places.append(meaning)
-    if len(set(places)) < len(places) or _AGAINST not in places or (len(places) == 2 and _NEITHER not in places):
+    for label in labels:
+        plain = re.sub(r"[\s_-]+", "_", label.strip().lower())
+        places += [next((meaning for meaning, pattern in _LABELS if pattern.fullmatch(plain)), -1)]
+    if sorted(places) not in ([_FOR, _AGAINST, _NEITHER], [_AGAINST, _NEITHER]):
         raise ConfigurationError(
-            f"the labels of the model in {folder} are {', '.join(map(str, names.values()))}", wanted
+            f"the labels of the model in {folder} are {', '.join(labels[:4]) or 'not named'}: that is no inference",
+            'id2label names "entailment", "neutral" and "contradiction", or "contradiction" and "not_contradiction",'
+            " each by its place among the outputs",
         )
     return tuple(places)
 
@@ -212,13 +194,13 @@ def _inputs(graph: Any, folder: Path) -> list[tuple[str, Any]]:
     found = []
     for port in graph.inputs:
         name = next((n for n in _INPUTS if n in port.get_names()), None)
-        if name is None or port.partial_shape.rank.is_dynamic or port.partial_shape.rank.get_length() != 2:
+        rank = port.partial_shape.rank
+        if name is None or rank.is_dynamic or rank.get_length() != 2:
             shown = ", ".join(sorted(port.get_names())) or "without a name"
-            raise ConfigurationError(
-                f"the model in {folder} has an input {shown}", f"a model of pairs has {', '.join(_INPUTS)} by 2 axes"
-            )
+            wanted = f"a model of pairs has {', '.join(_INPUTS)} by 2 axes"
+            raise ConfigurationError(f"the model in {folder} has an input {shown}", wanted)
         found.append((name, port.element_type.to_dtype()))
-    if "input_ids" not in [name for name, _ in found]:
+    if "input_ids" not in dict(found):
         raise ConfigurationError(f"the model in {folder} has no input input_ids", "export it for text classification")
     return found
 

@@ -4,12 +4,17 @@ A file may hold one article or a set of them. Entities, declarations of other fi
 is read are the elements alone.
 """
 
+import io
 import re
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from kgcheck.choices import SectionKind
+from kgcheck.errors import InputFormat
+from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 from kgcheck.literature.documents import Rejected, clean, titled_retracted
 from kgcheck.literature.papers import (
     CitationMarker,
@@ -21,8 +26,48 @@ from kgcheck.literature.papers import (
     WholePaper,
     kind_of,
 )
-from kgcheck.literature.xml_records import xml_records
 from kgcheck.providers.paper_service import first_page, last_page
+
+
+def xml_records(path: Path, kind: str, tags: Collection[str], roots: Collection[str] = ()) -> Iterator[Any]:
+    """The elements with one of some tags that stand within no other such one, without namespaces in their tags.
+
+    Each is emptied when the next is asked for. A file that begins with another element than ``roots`` is refused.
+    """
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.ElementTree import ParseError, iterparse
+
+    around: list[Any] = []
+    inside: Any = None
+    try:
+        raw = Bounded(path, lines=False, most=LARGEST_DOCUMENT)
+        with io.BufferedReader(raw, MIB) as stream:
+            for event, element in iterparse(stream, events=("start", "end")):
+                if event == "start":
+                    element.tag = element.tag.rpartition("}")[2]
+                    if roots and not around and element.tag not in roots:
+                        wrong = f"{path} is no {kind}: it begins with <{element.tag}>"
+                        raise InputFormat(wrong, "name a file whose root is an article or a set of articles")
+                    if inside is None and element.tag in tags:
+                        inside = element
+                    around.append(element)
+                    if len(around) > DEEPEST:
+                        deep = f"{path} nests elements deeper than {DEEPEST}"
+                        raise InputFormat(deep, "no paper does: get the file again")
+                    continue
+                around.pop()
+                if element is inside:
+                    yield element
+                    element.clear()
+                    raw.mark()
+                    inside = None
+                if inside is None and len(around) == 1:
+                    # Also its place in the set goes: millions of empty ones would stay.
+                    around[0].clear()
+                    raw.mark()
+    except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError, zlib.error) as error:
+        raise InputFormat(f"{path} is not {kind}: {error!r}"[:300], "it may be cut off") from error
+
 
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -41,21 +86,28 @@ _NOTICES: dict[str, tuple[NoticeKind, bool]] = {
 
 
 def text_of(element: Any) -> str:
-    """All words of an element but its notes."""
-    if element is None:
-        return ""
-    parts: list[str] = []
+    """All words of an element but its notes; none where there is no element."""
 
-    def take(node: Any) -> None:
-        parts.append(node.text or "")
+    def parts(node: Any) -> Iterator[str]:
+        yield node.text or ""
         for child in node:
             noted = child.tag == "xref" and child.get("ref-type") in ("fn", "aff", "corresp")
             if isinstance(child.tag, str) and not noted and child.tag not in ("fn", "tex-math", "graphic"):
-                take(child)
-            parts.append(child.tail or "")
+                yield from parts(child)
+            yield child.tail or ""
 
-    take(element)
-    return clean("".join(parts))
+    return "" if element is None else clean("".join(parts(element)))
+
+
+def article_meta(article: Any) -> Any | Rejected:
+    """What is known of an article, or why that is not enough."""
+    meta = article.find("front/article-meta")
+    if meta is None:
+        return Rejected(reason="malformed", detail="the article has no front/article-meta")
+    if not ids_of(meta):
+        title = text_of(meta.find("title-group/article-title"))
+        return Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])
+    return meta
 
 
 def ids_of(meta: Any) -> tuple[str, ...]:
@@ -81,23 +133,18 @@ def years_of(meta: Any) -> tuple[int, ...]:
 
 def journal_of(article: Any) -> str:
     """The title of its journal."""
-    journal = "front/journal-meta/"
-    return text_of(article.find(f"{journal}journal-title-group/journal-title")) or text_of(
-        article.find(f"{journal}journal-title")
-    )
+    groups = ("journal-title-group/journal-title", "journal-title")
+    return next(filter(None, (text_of(article.find(f"front/journal-meta/{name}")) for name in groups)), "")
 
 
 def licence_of(meta: Any) -> str:
     """The address of the licence where there is one, else its first words."""
-    for element in meta.iter("license"):
-        links = (element.get(_LINK), *(link.get(_LINK) for link in element.iter("ext-link")))
-        for link in links:
-            if link and "creativecommons.org" in link:
-                return clean(str(link))
-        return text_of(element)[:200]
-    for element in meta.iter("copyright-statement"):
-        return text_of(element)[:200]
-    return ""
+    element = next(meta.iter("license"), None)
+    if element is None:
+        return text_of(next(meta.iter("copyright-statement"), None))[:200]
+    links = (element.get(_LINK), *(link.get(_LINK) for link in element.iter("ext-link")))
+    found = next((clean(str(link)) for link in links if link and "creativecommons.org" in link), None)
+    return text_of(element)[:200] if found is None else found
 
 
 def reference_of(key: str, element: Any) -> CitedWork:
@@ -110,8 +157,11 @@ def reference_of(key: str, element: Any) -> CitedWork:
         if name.tag in ("name", "string-name") and name.find("surname") is not None
     ]
     ids = {str(i.get("pub-id-type")): text_of(i) for i in citation.iter() if i.tag in ("object-id", "pub-id")}
-    links = [str(link.get(_LINK) or "") for link in citation.iter("ext-link")]
-    dois = [m[0] for text in (ids.get("doi", ""), *links, *_comments(citation)) if (m := _DOI.search(text))]
+    # A DOI that is not marked up may stand in a link, a comment, or after the word.
+    stated = [ids.get("doi", ""), *(str(link.get(_LINK) or "") for link in citation.iter("ext-link"))]
+    stated += map(text_of, citation.iter("comment"))
+    stated += re.findall(r"(?i)\bdoi:?\s*(10\.\S+)", text_of(citation))[:1]
+    dois = [m[0] for text in stated if (m := _DOI.search(text))]
     pmid = ids.get("pmid", "")
     title, source = text_of(citation.find("article-title")), text_of(citation.find(".//source"))
     volume, issue, first, last, number = (
@@ -191,14 +241,6 @@ def with_ranges(text: str, marks: Sequence[Mark], references: Sequence[str]) -> 
 _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
 
 
-def _comments(citation: Any) -> list[str]:
-    """List the texts in which a DOI may stand that is not marked up: in a comment, or after the word."""
-    found = [text_of(c) for c in citation.iter("comment")]
-    if match := re.search(r"\bdoi:?\s*(10\.\S+)", text_of(citation), re.IGNORECASE):
-        found.append(match[1])
-    return found
-
-
 def notices_of(article: Any, ids: tuple[str, ...]) -> tuple[Notice, ...]:
     """Return the notices of an article: what it retracts or corrects, and what retracts or corrects it."""
     found: list[Notice] = []
@@ -265,13 +307,10 @@ def articles(path: Path) -> Iterator[Any]:
 
 def paper_of(article: Any) -> WholePaper | Rejected:
     """A paper from the element ``article``, whose tags have no namespace."""
-    meta = article.find("front/article-meta")
-    if meta is None:
-        return Rejected(reason="malformed", detail="the article has no front/article-meta")
-    ids = ids_of(meta)
-    title = text_of(meta.find("title-group/article-title"))
-    if not ids:
-        return Rejected(reason="no_id", detail="the article has no DOI, PMID or PMCID", record=title[:200])
+    meta = article_meta(article)
+    if isinstance(meta, Rejected):
+        return meta
+    ids, title = ids_of(meta), text_of(meta.find("title-group/article-title"))
     references = references_of(article)
     sections = sections_of(article, tuple(r.key for r in references))
     if not any(any(map(str.isalpha, p.text)) for s in sections for p in s.paragraphs):
@@ -298,11 +337,11 @@ def references_of(article: Any) -> tuple[CitedWork, ...]:
 
 
 def sections_of(article: Any, references: tuple[str, ...], *, as_written: bool = False) -> tuple[Section, ...]:
-    """The sections of an article, the abstract first."""
+    """The sections of an article, the abstract first; summaries for other readers are of the kind ``other``."""
     reader = _SectionReader(references, as_written)
-    meta = article.find("front/article-meta")
-    if meta is not None:
-        reader.abstracts(meta)
+    for abstract in article.findall("front/article-meta/abstract"):
+        plain = abstract.get("abstract-type") in (None, "", "abstract", "structured", "section")
+        reader.section(abstract, "abstract" if plain else "other", (), "" if plain else "Summary")
     for part in ("body", "back"):
         element = article.find(part)
         if element is not None:
@@ -318,33 +357,19 @@ class _SectionReader:
         self._as_written = as_written
         self.sections: list[Section] = []
 
-    def abstracts(self, meta: Any) -> None:
-        """The abstract; summaries for other readers are sections of the kind ``other``."""
-        for abstract in meta.findall("abstract"):
-            plain = abstract.get("abstract-type") in (None, "", "abstract", "structured", "section")
-            heading = text_of(abstract.find("title")) or ("" if plain else "Summary")
-            self._section(abstract, "abstract" if plain else "other", (), heading)
-
     def walk(self, element: Any) -> None:
         """The sections of the body or of what follows it; what stands between them is a section without a heading."""
-        loose: list[Paragraph] = []
-        for child in element:
-            name = _NAMED.get(child.tag)
-            if child.tag != "sec" and name is None:
-                loose += self._paragraphs(child)
-                continue
-            self._unnamed(loose)
-            loose = []
-            heading = text_of(child.find("title")) or name or ""
-            self._section(child, None if name is None else "other", (), heading)
-        self._unnamed(loose)
+        for loose, children in groupby(element, lambda child: child.tag != "sec" and child.tag not in _NAMED):
+            if not loose:
+                for child in children:
+                    name = _NAMED.get(child.tag)
+                    self.section(child, None if name is None else "other", (), name or "")
+            elif paragraphs := [p for child in children for p in self._paragraphs(child)]:
+                self.sections.append(Section(kind="other", paragraphs=tuple(paragraphs)))
 
-    def _unnamed(self, paragraphs: list[Paragraph]) -> None:
-        if paragraphs:
-            self.sections.append(Section(kind="other", paragraphs=tuple(paragraphs)))
-
-    def _section(self, element: Any, outer: SectionKind | None, around: tuple[str, ...], heading: str) -> None:
-        """A section and those within it, with the kind and the headings of what it stands in."""
+    def section(self, element: Any, outer: SectionKind | None, around: tuple[str, ...], name: str = "") -> None:
+        """A section and those within it, with the kind and the headings of what it stands in; without one, a name."""
+        heading = text_of(element.find("title")) or name
         own = kind_of(heading, str(element.get("sec-type") or ""))
         # What stands within methods is methods, whatever its heading; the same for the abstract.
         kind = outer if outer and (outer != "other" or own == "abstract") else own
@@ -355,8 +380,7 @@ class _SectionReader:
         paragraphs: list[Paragraph] = []
         for child in element:
             if child.tag == "sec":
-                inner = kind if kind != "other" or outer else None
-                self._section(child, inner, path, text_of(child.find("title")))
+                self.section(child, kind if kind != "other" or outer else None, path)
             else:
                 paragraphs += self._paragraphs(child)
         self.sections[at] = section.model_copy(update={"paragraphs": tuple(paragraphs)})
@@ -364,33 +388,21 @@ class _SectionReader:
     def _paragraphs(self, element: Any) -> list[Paragraph]:
         if element.tag in _SKIPPED or not isinstance(element.tag, str):
             return []
+        words = RunningText(self._references, self._as_written)
         if element.tag == "p":
-            return self._paragraph(element)
+            # A paragraph, then what is set apart within it.
+            words.take(element)
+            return [*words.paragraphs(), *(p for block in words.blocks for p in self._paragraphs(block))]
         if element.tag in _LEGENDS:
-            return self._legend(element)
-        if element.tag in _BLOCKS or element.tag == "sec":
-            found = [p for child in element for p in self._paragraphs(child)]
-            if element.tag == "def-item" and (term := text_of(element.find("term"))):
-                found = [Paragraph(text=term), *found]
-            return found
-        return []
-
-    def _paragraph(self, element: Any) -> list[Paragraph]:
-        """A paragraph, then what is set apart within it."""
-        words = RunningText(self._references, self._as_written)
-        words.take(element)
-        own = words.paragraph("")
-        return [*([own] if own else []), *(p for block in words.blocks for p in self._paragraphs(block))]
-
-    def _legend(self, element: Any) -> list[Paragraph]:
-        words = RunningText(self._references, self._as_written)
-        caption = element.find("caption")
-        for child in caption if caption is not None else ():
-            words.add(" ")
-            words.take(child)
-        name = text_of(element.find("label")).rstrip(".") or _LEGENDS[element.tag]
-        own = words.paragraph(name)
-        return [own] if own else []
+            for child in element.findall("caption[1]/*"):
+                words.add(" ")
+                words.take(child)
+            return words.paragraphs(text_of(element.find("label")).rstrip(".") or _LEGENDS[element.tag])
+        if element.tag not in _BLOCKS and element.tag != "sec":
+            return []
+        term = text_of(element.find("term")) if element.tag == "def-item" else ""
+        own = [Paragraph(text=term)] if term else []
+        return own + [p for child in element for p in self._paragraphs(child)]
 
 
 _NUMBERS_SET_HIGH = re.compile(r"[-\u2010-\u2015\u2212 ]?\d[\d,;. \u2010-\u2015\u2212-]*")
@@ -424,15 +436,10 @@ class RunningText:
         if not text:
             return
         cleaned = clean(text)
-        if text[:1].isspace() or not cleaned:
-            self._space()
-        self._text += cleaned
-        if text[-1:].isspace():
-            self._space()
-
-    def _space(self) -> None:
-        if self._text and not self._text.endswith(" "):
-            self._text += " "
+        before = " " if text[:1].isspace() or not cleaned else ""
+        for part in (before, cleaned, " " if text[-1:].isspace() else ""):
+            if part != " " or (self._text and not self._text.endswith(" ")):
+                self._text += part
 
     def take(self, element: Any) -> None:
         """All that stands in an element."""
@@ -443,37 +450,37 @@ class RunningText:
 
     def _child(self, child: Any) -> None:
         if not isinstance(child.tag, str) or child.tag in _SKIPPED - {"label", "title", "alternatives", "preformat"}:
-            self._space()
+            self.add(" ")
         elif (child.tag in _LEGENDS and child.tag != "media") or child.tag in _BLOCKS:
-            self._space()
+            self.add(" ")
             self.blocks.append(child)
+
         elif child.tag == "xref" and child.get("ref-type") == "bibr":
             start = len(self._text)
             self.take(child)
             keys = str(child.get("rid") or "").split()
             named = tuple(k for k in keys if self._as_written or k in self._references)
-            end = len(self._text.rstrip())
-            start += len(self._text[start:end]) - len(self._text[start:end].lstrip())
-            if named and end > start:
-                self._marks.append((start, end, named))
+            mark = self._text[start:].strip()
+            start += self._text[start:].index(mark)
+            if named and mark:
+                self._marks.append((start, start + len(mark), named))
         elif self._as_written and child.tag == "sup":
             start = len(self._text)
             self.take(child)
             self._high.append((start, len(self._text)))
         else:
-            if child.tag in ("p", "break", "title"):
-                self._space()
+            apart = child.tag in ("p", "break", "title")
+            self.add(" " if apart else "")
             self.take(child)
-            if child.tag in ("p", "break", "title"):
-                self._space()
+            self.add(" " if apart else "")
 
-    def paragraph(self, legend: str) -> Paragraph | None:
-        """Return the paragraph that was taken; None where that is nothing but signs."""
+    def paragraphs(self, legend: str = "") -> list[Paragraph]:
+        """The paragraph that was taken; none where that is nothing but signs."""
         text = self._text.rstrip()
         if not any(c.isalnum() for c in text):
-            return None
+            return []
         marks = with_ranges(text, self._marks, self._references)
         for start, end in self._high:
             text = text[:start] + set_high(text[start:end]) + text[end:]
         markers = tuple(CitationMarker(start=a, end=b, references=keys) for a, b, keys in marks)
-        return Paragraph(text=text, legend=legend, markers=markers)
+        return [Paragraph(text=text, legend=legend, markers=markers)]

@@ -80,8 +80,6 @@ def relevances(text: str, others: Iterable[str], k1: float = K1, b: float = B) -
 
 
 _REBUILD = "kgcheck corpus build --index DIR --anew makes it again from the documents"
-
-
 _CONTENT = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 

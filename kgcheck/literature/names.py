@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import Protocol
 
 from kgcheck.caching import BatchCache
@@ -60,7 +59,7 @@ class StoreNames:
                 if node := nodes.get(ref.id):
                     stated = [ref.id if name == label.key else node.get(name) for name in label.names]
                     listed = [value if isinstance(value, list) else [value] for value in stated]
-                    found[ref] = good_names(chain.from_iterable(listed))
+                    found[ref] = good_names(name for values in listed for name in values)
         return found
 
     def mentioned(self, text: str) -> tuple[str, ...]:
@@ -112,17 +111,10 @@ def others(names: Iterable[str], text: str) -> tuple[str, ...]:
     return good_names(n for n in names if n.casefold() not in folded)
 
 
-def naming(names: Sequence[str], *, joined: bool = False) -> re.Pattern[str] | None:
-    """Compile a pattern that finds any of the names as whole words, or joined by a hyphen; symbols by their case."""
-    return _naming(tuple(names), joined=joined) if names else None
-
-
 @lru_cache(_PATTERNS)
-def _naming(names: tuple[str, ...], *, joined: bool) -> re.Pattern[str]:
-    parts = []
-    for name in sorted(names, key=len, reverse=True):
-        exact = len(name) <= 5 and " " not in name
-        escaped = re.escape(name)
-        parts.append(escaped if exact else f"(?i:{escaped})")
+def naming(names: tuple[str, ...], *, joined: bool = False) -> re.Pattern[str] | None:
+    """Compile a pattern that finds any of the names as whole words, or joined by a hyphen; symbols by their case."""
+    longest = sorted(names, key=len, reverse=True)
+    parts = [re.escape(n) if len(n) <= 5 and " " not in n else f"(?i:{re.escape(n)})" for n in longest]
     before = r"(?<!\w)" if joined else r"(?<![\w-])"
-    return re.compile(rf"{before}(?:{'|'.join(parts)})(?!\w|-\d)")
+    return re.compile(rf"{before}(?:{'|'.join(parts)})(?!\w|-\d)") if names else None

@@ -118,30 +118,28 @@ class Parts(NamedTuple):
 
 
 def parts_of(paper: WholePaper) -> Parts:
-    """A paper as documents that are searched."""
+    """A paper as documents that are searched; without an abstract, its first paragraph stands for it."""
     pieces = [*_pieces(paper)]
     abstract = [p for p in pieces if p.section == "abstract"]
-    joined = " ".join(p.text for p in abstract)[:MAX_CHARACTERS] if abstract else pieces[0].text
-    first = pieces[0]
+    first = _Piece("abstract", "", " ".join(p.text for p in abstract)[:MAX_CHARACTERS]) if abstract else pieces[0]
     head = Document(
         ids=paper.ids,
         title=paper.title,
-        abstract=joined,
+        abstract=first.text,
         year=paper.year,
         journal=paper.journal,
         types=tuple(filter(None, (paper.type, RETRACTED_TYPE if paper.retracted else ""))),
         # A notice that retracts tells what is withdrawn: it speaks for that no more than the paper does.
         retracted=paper.retracted or bool(set(paper.retracts) - set(paper.ids)),
         recipe=paper.recipe,
-        section="abstract" if abstract else first.section,
-        heading="" if abstract else first.heading,
+        section=first.section,
+        heading=first.heading,
     )
-    rest = [p for p in pieces if p.section != "abstract"] if abstract else pieces[1:]
-    own = [
-        {"ids": (f"{paper.id}#{n}",), "abstract": p.text, "section": p.section, "heading": p.heading, "paragraph": n}
-        for n, p in enumerate(rest, 1)
-    ]
-    return Parts(head, tuple(head.model_copy(update={**fields, "paper": paper.id}) for fields in own))
+    paragraphs = []
+    for n, p in enumerate([p for p in pieces if p.section != "abstract"] if abstract else pieces[1:], 1):
+        own = {"ids": (f"{paper.id}#{n}",), "abstract": p.text, "section": p.section, "heading": p.heading}
+        paragraphs.append(head.model_copy(update={**own, "paragraph": n, "paper": paper.id}))
+    return Parts(head, tuple(paragraphs))
 
 
 class _Piece(NamedTuple):
@@ -215,17 +213,21 @@ def paper_of_record(
 ) -> WholePaper | Rejected:
     """A paper with its abstract alone."""
     abstract = record.abstract if isinstance(record.abstract, str) else list(record.abstract)
-    fields = record._asdict() | {"id": record.ids[0] if record.ids else "", "abstract": abstract}
-    document = make_document(fields, recipe)
+    document = make_document(record._asdict() | {"id": "".join(record.ids[:1]), "abstract": abstract}, recipe)
     if isinstance(document, Rejected):
         return document
+    works = []
+    for n, name in enumerate(references, 1):
+        kind, _, value = name.partition(":")
+        own = {kind: value} if kind in ("doi", "pmid") else {}
+        works.append(CitedWork(key=str(n), label=str(n), text=name, **own))
     return paper_of_abstract(
         document,
         ids=record.ids,
         licence=record.licence,
         # Not every service has a mark for it.
         retracted=document.retracted or titled_retracted(document.title),
-        references=tuple(_work(number, name) for number, name in enumerate(references, 1)),
+        references=tuple(works),
         citations=tuple(citations),
         recipe=recipe,
     )
@@ -244,14 +246,3 @@ def paper_of_abstract(document: Document, **known: Any) -> WholePaper:
         "recipe": document.recipe,
     }
     return WholePaper(**fields | known)
-
-
-def _work(number: int, name: str) -> CitedWork:
-    kind, _, value = name.partition(":")
-    return CitedWork(
-        key=str(number),
-        label=str(number),
-        doi=value if kind == "doi" else "",
-        pmid=value if kind == "pmid" else "",
-        text=name,
-    )

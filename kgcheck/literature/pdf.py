@@ -4,7 +4,6 @@ A PDF knows neither paragraphs nor references: the text of a section is cut into
 list of references is left out.
 """
 
-import hashlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from kgcheck.choices import SectionKind
 from kgcheck.errors import LET_READ, InputFormat, InputMissing, MissingExtra
-from kgcheck.inputs import LARGEST_WHOLE, MIB
+from kgcheck.inputs import LARGEST_WHOLE, MIB, sha256_of
 from kgcheck.literature.documents import Rejected, clean, sentences
 from kgcheck.literature.papers import REFERENCES_HEADING, Paragraph, Section, WholePaper, kind_of
 
@@ -31,7 +30,7 @@ _BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")
 
 
 class PdfText(NamedTuple):
-    """The text of a PDF by pages, with the title and the DOI that it gives itself."""
+    """The text of a PDF by pages, with the title that it gives itself, and where it may give its DOI."""
 
     pages: tuple[str, ...]
     title: str = ""
@@ -40,17 +39,14 @@ class PdfText(NamedTuple):
 
 def read_pdf(path: Path) -> Iterator[tuple[str, WholePaper | Rejected]]:
     """The paper of a PDF file."""
-    place = str(path)
     found = pdf_text(path)
     if isinstance(found, Rejected):
-        yield place, found
-        return
-    sections = sections_of_pages(found.pages)
-    if not sections:
-        yield place, Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
-        return
-    ids = (doi_of(found) or f"pdf:{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}",)
-    yield place, WholePaper(ids=ids, title=found.title or path.stem, sections=sections)
+        yield str(path), found
+    elif sections := sections_of_pages(found.pages):
+        name = doi_of(found) or f"pdf:{sha256_of(path)[:16]}"
+        yield str(path), WholePaper(ids=(name,), title=found.title or path.stem, sections=sections)
+    else:
+        yield str(path), Rejected(reason="no_text", detail="no text: scanned?", record=path.name)
 
 
 def pdf_text(path: Path) -> PdfText | Rejected:
@@ -100,11 +96,11 @@ def doi_of(text: PdfText) -> str:
 def sections_of_pages(pages: Sequence[str]) -> tuple[Section, ...]:
     """The text of pages by headings; what follows the heading of the references is left out."""
     sections: list[tuple[SectionKind, str, list[str]]] = [("other", "", [])]
-    for line in _lines(pages):
-        if REFERENCES_HEADING.match(line):
-            break
-        kind = _heading(line)
-        if kind:
+    for line in _text_and_references(pages)[0]:
+        short = len(line) <= _LONGEST_HEADING and len(line.split()) <= 6 and not line.endswith((".", ",", ";"))
+        capital = re.sub(r"^[\d.\s]+", "", line)[:1].isupper()
+        kind = kind_of(line) if short and capital else "other"
+        if kind != "other":
             sections.append((kind, line, []))
         else:
             sections[-1][2].append(line)
@@ -118,22 +114,13 @@ def sections_of_pages(pages: Sequence[str]) -> tuple[Section, ...]:
 
 def reference_lines(pages: Sequence[str]) -> list[str]:
     """The lines after the heading of the references."""
-    lines = [*_lines(pages)]
-    begin = next((n for n, line in enumerate(lines, 1) if REFERENCES_HEADING.match(line)), len(lines))
-    return lines[begin:]
+    return _text_and_references(pages)[1]
 
 
-def _lines(pages: Sequence[str]) -> Iterator[str]:
-    return (line.strip() for page in pages for line in page.splitlines())
-
-
-def _heading(line: str) -> SectionKind | None:
-    """The kind of section that a line begins; None where it is no heading that is known."""
-    if len(line) > _LONGEST_HEADING or line.endswith((".", ",", ";")) or len(line.split()) > 6:
-        return None
-    words = re.sub(r"^[\d.\s]+", "", line)
-    kind = kind_of(line) if words[:1].isupper() else "other"
-    return None if kind == "other" else kind
+def _text_and_references(pages: Sequence[str]) -> tuple[list[str], list[str]]:
+    lines = [line.strip() for page in pages for line in page.splitlines()]
+    at = next((n for n, line in enumerate(lines) if REFERENCES_HEADING.match(line)), len(lines))
+    return lines[:at], lines[at + 1 :]
 
 
 def _passages(text: str) -> Iterator[str]:

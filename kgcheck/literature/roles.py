@@ -55,6 +55,7 @@ class _Known(NamedTuple):
     name: str
     sign: int
     mutual: bool
+    begins: str
 
 
 def acts(sentence: str) -> tuple[Act, ...]:
@@ -63,7 +64,13 @@ def acts(sentence: str) -> tuple[Act, ...]:
     >>> [(a.name, a.agent, a.patient) for a in acts("Phosphorylation of B2 by A1 was seen.")]
     [('phosphorylate', 'A1', 'B2')]
     """
-    tokens = _without_comparing(compounds(sentence, _JOINTS))
+    tokens = compounds(sentence, _JOINTS)
+    # "More than" and "less than" turn nothing, nor does "then" before an act.
+    tokens = [
+        t
+        for t, after in zip(tokens, [w.lower() for w in tokens[1:]] + [""], strict=False)
+        if not (after == "than" and t.lower() in _MORE_THAN) and not (t.lower() == "then" and _known(after))
+    ]
     lower = [t.lower() for t in tokens]
     found: list[Act] = []
     places = [(i, known) for i, t in enumerate(lower) if (known := _known(t))]
@@ -73,12 +80,14 @@ def acts(sentence: str) -> tuple[Act, ...]:
         if form is None:
             continue
         begin, end = _clause(lower, at, verbs if form in ("active", "passive") else frozenset())
-        sides = _sides(tokens, lower, at, form, begin, end)
+        sides = _sides(tokens, at, form, begin, end, mutual=known.mutual)
         if sides is None:
             continue
         agent, patient = sides
         before = lower[max(begin, at - _NEAR) : at]
-        if form == "active" and found and lower[at - 1] in ("and", "or", "then", "also") and not _names(agent):
+        joins = ("and", "or", "then", "also")
+        names = any(len(w) > 1 and w.lower() not in joins and w[0].isalnum() for w in agent)
+        if form == "active" and found and lower[at - 1] in joins and not names:
             agent = found[-1].agent.split()
         if known.name == "have" and not {w.lower() for w in patient[:3]} & _words("compares"):
             continue
@@ -102,19 +111,19 @@ def asks_only(sentence: str) -> bool:
 
 def same_scale(one: str, other: str) -> bool:
     """Tell whether the signs of two acts are of one scale: what is shorter is not worse."""
-    return _scales().get(one) == _scales().get(other)
+    scales = [line.split() for line in verifier_rules("acts")["scales"]]
+    return [one in scale for scale in scales] == [other in scale for scale in scales]
 
 
 @lru_cache(10_000)
 def _known(word: str) -> _Known | None:
     if word.endswith(_DESCRIBES) or word.startswith(tuple(_words("not_acts"))):
         return None
-    return next((known for begins, known in _beginnings() if _begins(word, begins)), None)
-
-
-def _begins(word: str, begins: str) -> bool:
-    """Tell if a word begins so; one that ends with a stop is a whole word."""
-    return word == begins[:-1] if begins.endswith(".") else word.startswith(begins)
+    for known in _acts():
+        # What ends with a stop is a whole word.
+        if f"{word}." == known.begins or (word.startswith(known.begins) and known.begins[-1] != "."):
+            return known
+    return None
 
 
 def _form(lower: Sequence[str], at: int) -> _Form | None:
@@ -137,16 +146,6 @@ def _form(lower: Sequence[str], at: int) -> _Form | None:
     return "active"
 
 
-def _without_comparing(tokens: list[str]) -> list[str]:
-    """Words without those of "more than" and "less than", which turn nothing; and without "then" before an act."""
-    following = [t.lower() for t in tokens[1:]] + [""]
-    return [
-        t
-        for t, after in zip(tokens, following, strict=False)
-        if not (after == "than" and t.lower() in _MORE_THAN) and not (t.lower() == "then" and _known(after))
-    ]
-
-
 def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, int]:
     """Return begin and end of the clause of an act: at words that open another, and at the next verb."""
     cut = _words("clauses")
@@ -155,8 +154,7 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
     for other in verbs:
         if at < other < end:
             # What is before the next verb may be its own subject: "A binds B and C inhibits D".
-            joined = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
-            end = joined
+            end = next((i for i in range(other - 1, at, -1) if lower[i] in (",", "and", "or")), other)
         elif begin <= other < at:
             first = other == begin or lower[other - 1] in (",", "and", "or", "by") or lower[other - 1] in _RESULTS
             if first and lower[other].endswith(("ing", "ed")):
@@ -168,13 +166,11 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
 
 
 def _sides(
-    tokens: Sequence[str], lower: Sequence[str], at: int, form: _Form, begin: int, end: int
+    tokens: Sequence[str], at: int, form: _Form, begin: int, end: int, *, mutual: bool
 ) -> tuple[list[str], list[str]] | None:
     """Agent and patient, as words; or None where the act has only one side."""
     before, after = list(tokens[begin:at]), list(tokens[at + 1 : end])
     small = [w.lower() for w in after]
-    known = _known(lower[at])
-    mutual = bool(known and known.mutual)
     if form == "active":
         return before, after
     if form == "passive":
@@ -224,29 +220,20 @@ def _turned(known: _Known, before: Sequence[str], agent: Sequence[str], patient:
     return sign if known.sign else 0
 
 
-def _names(words: Sequence[str]) -> bool:
-    return any(len(w) > 1 and w.lower() not in ("and", "or", "then", "also") and w[0].isalnum() for w in words)
-
-
 def _words(name: str) -> frozenset[str]:
     return words_of_list("acts", name)
 
 
 @cache
-def _beginnings() -> list[tuple[str, _Known]]:
-    """Beginnings of words, the longest first: "inactivat" is no "activat", and "reduc" no "re"."""
+def _acts() -> list[_Known]:
+    """Acts by beginnings of words, the longest first: "inactivat" is no "activat", and "reduc" no "re"."""
     known = [
-        (begins, _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual"))
+        _Known(name, {"+": 1, "-": -1, "0": 0}[sign], key == "mutual", begins)
         for key in ("directed", "mutual")
         for name, sign, *beginnings in map(str.split, verifier_rules("acts")[key])
         for begins in beginnings
     ]
-    return sorted(known, key=lambda pair: -len(pair[0]))
-
-
-@cache
-def _scales() -> dict[str, str]:
-    return {name: line for line in verifier_rules("acts")["scales"] for name in line.split()}
+    return sorted(known, key=lambda act: -len(act.begins))
 
 
 @cache

@@ -1,9 +1,10 @@
 """LiteratureIndex: hybrid search (BM25 and cosine) over an index, given documents or passages."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,15 @@ from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors, open_model
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.manifest import DOCUMENTS, PAPERS, SECTIONS_OF, Manifest, read_manifest
-from kgcheck.literature.store import DocumentStore, unpacked
+from kgcheck.literature.store import (
+    DOCUMENTS,
+    PAPERS,
+    SECTIONS_OF,
+    DocumentStore,
+    Manifest,
+    read_manifest,
+    unpacked,
+)
 from kgcheck.literature.weights import PACKAGED, WORDS_ALONE, lacking, model_path
 
 COSINE_WEIGHT = 0.65
@@ -84,10 +92,8 @@ class LiteratureIndex(Closing):
     def _open(self, embedder: Embedder | None) -> None:
         manifest, built = self.manifest, self.folder / self.manifest.folder
         if self.store.version != manifest.version:
-            raise IndexFault(
-                f"the documents in {self.folder} have changed since it was built",
-                f"kgcheck corpus build --index {self.folder}",
-            )
+            changed = f"the documents in {self.folder} have changed since it was built"
+            raise IndexFault(changed, f"kgcheck corpus build --index {self.folder}")
         if embedder and manifest.dense and embedder.digest != manifest.dense.digest:
             raise IndexFault(
                 f"the index in {self.folder} is of the model {manifest.dense.model} ({manifest.dense.digest}),"
@@ -96,16 +102,16 @@ class LiteratureIndex(Closing):
             )
         dense = manifest.dense if embedder else None
         whole = (built / PAPERS).exists()
+        load = partial(np.load, mmap_mode="r")
         try:
-            self._numbers: NDArray[np.int64] = np.load(built / "numbers.npy", mmap_mode="r")
-            self._vectors = np.load(built / "vectors.npy", mmap_mode="r") if dense else None
+            self._numbers: NDArray[np.int64] = load(built / "numbers.npy")
+            self._vectors = load(built / "vectors.npy") if dense else None
             # Of each row, its paper and its section, where there are whole papers.
-            self._papers: NDArray[np.int64] | None = np.load(built / PAPERS, mmap_mode="r") if whole else None
-            self._sections = np.load(built / SECTIONS_OF, mmap_mode="r") if whole else None
+            self._papers: NDArray[np.int64] | None = load(built / PAPERS) if whole else None
+            self._sections = load(built / SECTIONS_OF) if whole else None
         except (OSError, ValueError, EOFError) as error:
-            raise IndexFault(
-                f"the index in {self.folder} is broken: {error}", f"kgcheck corpus build --index {self.folder} --anew"
-            ) from error
+            anew = f"kgcheck corpus build --index {self.folder} --anew"
+            raise IndexFault(f"the index in {self.folder} is broken: {error}", anew) from error
         self._words = Lexical.load(built / "words", len(self._numbers))
         self._dense = Dense.load(built / "vectors.faiss", dense.structure) if dense else None
         self.embedder = embedder if dense else None
@@ -130,7 +136,11 @@ class LiteratureIndex(Closing):
         words = self._words.scores(" ".join([query, *also])[: 2 * MAX_QUERY])
         if vector is None and query.strip():
             (vector,) = self.embed([query])
-        chosen = self._of_sections(sections) if sections else None
+        chosen = None
+        if sections and self._sections is not None:
+            chosen = np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
+        elif sections:
+            chosen = np.full(len(self._numbers), "abstract" in sections)
         if chosen is not None:
             words = np.where(chosen, words, np.float32(0))
         rows = self._candidates(words, vector) if within is None else self._rows(within)
@@ -146,31 +156,19 @@ class LiteratureIndex(Closing):
             again, rest = np.split(best, [max(limit, _RANKED_AGAIN)])
             kept = cache.vectors.get_many((numbers[i] for i in again), self.sentence_vectors)
             for i in again:
-                own = kept.get(numbers[i])
-                if own is None or not len(own):
-                    continue
-                near = own @ vector
-                nearest[int(i)] = int(near.argmax())
-                scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
+                if len(own := kept.get(numbers[i], ())):
+                    near = own @ vector
+                    nearest[int(i)] = int(near.argmax())
+                    scores[i] += COSINE_WEIGHT * SENTENCE_SHARE * (float(near.max()) - cosines[i])
             best = np.concatenate([again[np.argsort(-scores[again], kind="stable")], rest])
         best = (best if every else self._once_a_paper(rows, best))[:limit]
         documents = cache.documents.get_many((numbers[i] for i in best), partial(self._read, known=kept))
-        return [
-            SearchHit(
-                documents[numbers[i]],
-                float(scores[i]),
-                float(words[rows[i]]),
-                None if cosines is None else float(cosines[i]),
-                nearest.get(int(i)),
-            )
-            for i in best
-            if scores[i] > 0 and numbers[i] in documents
-        ]
-
-    def _of_sections(self, sections: Sequence[str]) -> NDArray[np.bool_]:
-        if self._sections is None:
-            return np.full(len(self._numbers), "abstract" in sections)
-        return np.isin(self._sections, [SECTIONS.index(chosen_of("section", s, SECTIONS)) for s in sections])
+        hits = []
+        for i in best:
+            if scores[i] > 0 and (document := documents.get(numbers[i])):
+                cosine = None if cosines is None else float(cosines[i])
+                hits.append(SearchHit(document, float(scores[i]), float(words[rows[i]]), cosine, nearest.get(int(i))))
+        return hits
 
     def embed(self, queries: Sequence[str]) -> list[Vectors] | list[None]:
         """Embed many queries for `search`, which takes a third of the time of one at a time."""
@@ -273,6 +271,52 @@ def rank_passages(query: str, passages: Sequence[str], embedder: Embedder | None
     return [(int(i), float(scores[i])) for i in np.argsort(-scores, kind="stable")]
 
 
+@dataclass(frozen=True)
+class PaperHit:
+    """A paper that a search found, with its best passage: ``document.abstract[start:end]``."""
+
+    document: Document
+    score: float
+    start: int
+    end: int
+
+    @property
+    def passage(self) -> str:
+        return self.document.abstract[self.start : self.end]
+
+    def as_row(self) -> dict[str, Any]:
+        """The hit in the flat form that `kgcheck search --format json` prints."""
+        document = self.document
+        return {
+            "id": document.id,
+            "also": list(document.ids[1:]),
+            "score": round(self.score, 4),
+            "year": document.year,
+            "retracted": document.retracted,
+            "title": document.title,
+            "paper": document.paper_id,
+            "section": document.section,
+            "heading": document.heading,
+            "passage": {"start": self.start, "end": self.end, "text": self.passage},
+        }
+
+
+def find_papers(
+    index: LiteratureIndex,
+    query: str,
+    *,
+    limit: int = 10,
+    documents: Sequence[str] = (),
+    sections: Sequence[str] = (),
+) -> tuple[PaperHit, ...]:
+    """Papers of an index, or of some of its documents, that fit words or a sentence, the best first."""
+    hits = []
+    for hit in index.search(query, limit=limit, within=documents or None, sections=sections):
+        best = rank_passages(query, hit.document.passages)[0][0] if hit.nearest is None else hit.nearest
+        hits.append(PaperHit(hit.document, hit.score, *hit.document.spans[best]))
+    return tuple(hits)
+
+
 def open_index(folder: Path) -> tuple[LiteratureIndex, str]:
     """An index, and what is to be told of how it is searched."""
     dense = read_manifest(folder).dense
@@ -310,13 +354,12 @@ def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] 
     found = index.best_of(claim, ids) if ids else [hit.document for hit in index.search(claim, limit=top)]
     if not index.holds_whole_papers:
         return found
-    return [d if d.id in ids and d.paper else _naming(claim, d, index) for d in found]
-
-
-def _naming(claim: str, document: Document, index: LiteratureIndex) -> Document:
-    """The best paragraph of the same paper that names all; the text itself where it does, or none does."""
-    if not missing(claim, [document.abstract], document.abstract):
-        return document
-    hits = index.search(claim, limit=_LOOKED, within=[document.paper_id], every=True)
-    others = (hit.document for hit in hits)
-    return next((d for d in others if not missing(claim, [d.abstract], d.abstract)), document)
+    texts = []
+    for document in found:
+        if not (document.id in ids and document.paper) and missing(claim, [document.abstract], document.abstract):
+            # The best paragraph of the same paper that names all, if any does.
+            hits = index.search(claim, limit=_LOOKED, within=[document.paper_id], every=True)
+            others = (hit.document for hit in hits)
+            document = next((d for d in others if not missing(claim, [d.abstract], d.abstract)), document)
+        texts.append(document)
+    return texts

@@ -1,6 +1,6 @@
-"""DocumentStore: documents, whole papers, sentences and embeddings of an index, in SQLite.
+"""Files of an index: DocumentStore (documents, whole papers, sentences and embeddings, in SQLite) and Manifest.
 
-The version counts changes: an index that was built of another version is not of these documents.
+The version of a store counts changes: an index that was built of another version is not of these documents.
 """
 
 import json
@@ -14,12 +14,79 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from kgcheck import __version__
 from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, InputError
-from kgcheck.inputs import LONGEST_LINE, read_only_address
+from kgcheck.inputs import LONGEST_LINE, parse_json, read_only_address, read_whole
+from kgcheck.literature.dense import Structure
 from kgcheck.literature.documents import Document
+from kgcheck.literature.lexical import SETTINGS
 from kgcheck.literature.papers import WholePaper, parts_of
+from kgcheck.model import Value
+
+BUILT_FORMAT = 2
+MANIFEST = "manifest.json"
+DOCUMENTS = "documents.sqlite"
+PAPERS = "papers.npy"
+"""File with the number of each row's paper; there where the index holds whole papers."""
+SECTIONS_OF = "sections.npy"
+"""File with the place of each row's section in SECTIONS."""
+
+
+class DenseManifest(Value):
+    """The vectors of an index, and the model that they are of."""
+
+    model: str
+    digest: str = Field(description="SHA-256 of the weights of the model, 16 digits")
+    runtime: str = Field(description="what computed the vectors, and how exactly; several, if not always the same")
+    dimension: int
+    metric: str = "cosine"
+    structure: Structure
+
+
+class Manifest(Value):
+    """Manifest of an index, ``manifest.json``: the documents and the method that it was built with.
+
+    An index that does not fit is refused, never searched.
+    """
+
+    format: int = BUILT_FORMAT
+    kgcheck: str = __version__
+    built_at: str
+    version: int = Field(description="of the document store when the index was built")
+    documents: int
+    paragraphs: int = Field(default=0, description="of the documents, those that are paragraphs of whole papers")
+    folder: str = Field(description="where the built parts are", pattern=r"^built-[0-9]+-[0-9]+$")
+    lexical: dict[str, Any] = SETTINGS
+    dense: DenseManifest | None = None
+
+    @property
+    def papers(self) -> int:
+        """Papers, each counted once, whole or by its abstract alone."""
+        return self.documents - self.paragraphs
+
+
+def read_manifest(index: Path) -> Manifest:
+    """The manifest of an index."""
+    path = index / MANIFEST
+    if not path.is_file():
+        if (index / DOCUMENTS).is_file():
+            raise IndexFault(f"the index in {index} is not finished", f"kgcheck corpus build --index {index}")
+        raise IndexFault(f"there is no index in {index}", "kgcheck corpus add FILE --index DIR makes one")
+    anew = f"kgcheck corpus build --index {index} --anew"
+    try:
+        raw = parse_json(read_whole(path))
+        if raw.get("format") != BUILT_FORMAT or raw.get("lexical") != SETTINGS:
+            raise IndexFault(
+                f"the index in {index} was built by kgcheck {raw.get('kgcheck')}, which indexes otherwise",
+                f"{anew} makes it again from its documents",
+            )
+        return Manifest.model_validate(raw)
+    except (InputError, ValueError, AttributeError) as error:
+        raise IndexFault(f"{path} is broken: {str(error)[:200]}", f"{anew} makes it again") from error
+
 
 FORMAT = "2"
 _SCHEMA = """
@@ -79,15 +146,14 @@ class Added(StrEnum):
 
 
 class RecipeCount(NamedTuple):
-    """Number of documents that came by one recipe."""
+    """Number of documents, and of paragraphs of whole papers, that came by one recipe."""
 
     recipe: str
     documents: int
     retracted: int
     first_year: int | None
     last_year: int | None
-    paragraphs: int = 0
-    """Number of paragraphs of whole papers, each searched for itself."""
+    paragraphs: int
 
 
 class DocumentStore(Closing):
@@ -110,17 +176,16 @@ class DocumentStore(Closing):
             ) from error
         except InputError as error:
             raise IndexFault(error.message, error.hint) from error
-        self._fixed = bool(address)
         try:
-            self._prepare(create=create)
+            self._prepare(create=create, fixed=bool(address))
         except BaseException:
             self._db.close()
             raise
 
-    def _prepare(self, *, create: bool) -> None:
+    def _prepare(self, *, create: bool, fixed: bool) -> None:
         with self._telling():
             self._db.execute("PRAGMA trusted_schema = OFF")
-            if not self._fixed:
+            if not fixed:
                 self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             tables = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -129,11 +194,9 @@ class DocumentStore(Closing):
                 self._db.executemany("INSERT INTO meta VALUES (?, ?)", [("format", FORMAT), ("version", "0")])
         found = self.get_meta("format") if "meta" in tables or create else None
         if found != FORMAT:
-            raise IndexFault(
-                f"{self.path} is no document store of this version of kgcheck"
-                + (f": it has format {found}, this one reads {FORMAT}" if found else ""),
-                "make the index anew in another folder",
-            )
+            other = f": it has format {found}, this one reads {FORMAT}" if found else ""
+            wrong = f"{self.path} is no document store of this version of kgcheck{other}"
+            raise IndexFault(wrong, "make the index anew in another folder")
 
     @property
     def version(self) -> int:
@@ -159,9 +222,7 @@ class DocumentStore(Closing):
         """Put a document in."""
         content = document.content
         by_content = self._rows("SELECT number FROM document WHERE content = ?", [content])
-        known = {
-            row[0]: row[1] for i in document.ids for row in self._rows("SELECT id, number FROM name WHERE id = ?", [i])
-        }
+        known = {i: n for i in document.ids if (n := self.number_of(i)) is not None}
         if by_content:
             number = by_content[0][0]
             strangers = [i for i, n in known.items() if n != number]
@@ -201,7 +262,7 @@ class DocumentStore(Closing):
         became, met = self.add(head, replace=replace or completing)
         if became is Added.CONFLICT:
             return became, met
-        number = self._rows("SELECT number FROM name WHERE id = ?", [paper.id])[0][0]
+        number = self.number_of(paper.id) or 0
         kept = self._rows("SELECT whole FROM paper WHERE number = ?", [number])
         if kept and kept[0][0] == whole:
             return became, met
@@ -237,16 +298,16 @@ class DocumentStore(Closing):
                 d.retracted OR EXISTS (SELECT 1 FROM name n JOIN retraction USING (id) WHERE n.number = d.number)
             FROM paper p JOIN name m ON m.number = p.number JOIN document d ON d.number = p.number WHERE m.id = ?
         """
-        for whole, retracted in self._rows(sql, [name.partition("#")[0]]):
-            paper = WholePaper.model_validate_json(whole)
-            return paper.model_copy(update={"retracted": paper.retracted or bool(retracted)})
-        return None
+        rows = self._rows(sql, [name.partition("#")[0]])
+        if not rows:
+            return None
+        paper = WholePaper.model_validate_json(rows[0][0])
+        return paper.model_copy(update={"retracted": paper.retracted or bool(rows[0][1])})
 
     def parts(self, name: str) -> list[int]:
         """Numbers of the abstract and the paragraphs of the paper with this id, in order; none where it is not here."""
         number = self.number_of(name)
-        rows = self._rows("SELECT number FROM document WHERE number = ? OR paper = ? ORDER BY paragraph", [number] * 2)
-        return [row[0] for row in rows]
+        return self._numbers("WHERE number = ? OR paper = ? ORDER BY paragraph", [number, number])
 
     def sections(self) -> tuple[list[int], list[str]] | None:
         """For each document, in order of number, the number of its paper and its section; None without whole papers."""
@@ -260,7 +321,7 @@ class DocumentStore(Closing):
         gone: list[str] = []
         with self.writing():
             for name in ids:
-                for (number,) in self._rows("SELECT number FROM name WHERE id = ?", [name]):
+                if (number := self.number_of(name)) is not None:
                     self._db.execute("DELETE FROM name WHERE id = ?", [name])
                     if not self._ids(number):
                         self._drop(number)
@@ -306,25 +367,26 @@ class DocumentStore(Closing):
         return int(rows[0][0]) if rows else None
 
     def numbers(self) -> list[int]:
-        return [row[0] for row in self._rows("SELECT number FROM document ORDER BY number")]
+        return self._numbers("ORDER BY number")
 
     def texts(self) -> Iterator[tuple[int, str]]:
-        """Number and indexed text of every document, in order; read in parts."""
-        last = 0
-        while part := self._rows(
-            "SELECT number, trim(title || ' ' || abstract) FROM document WHERE number > ? ORDER BY number LIMIT 2000",
-            [last],
-        ):
-            yield from part
-            last = part[-1][0]
+        """Number and indexed text of every document, in order."""
+        return self._in_parts("SELECT number, trim(title || ' ' || abstract) FROM document", 2_000)
 
     def without(self, table: str) -> list[int]:
         """Numbers of the documents without embeddings in a table, VECTORS or SENTENCES, the longest last."""
-        sql = (
-            f"SELECT number FROM document WHERE number NOT IN (SELECT number FROM {table})"
-            " ORDER BY length(title) + length(abstract), number"
-        )
-        return [row[0] for row in self._rows(sql)]
+        lacking = f"WHERE number NOT IN (SELECT number FROM {table})"
+        return self._numbers(f"{lacking} ORDER BY length(title) + length(abstract), number")
+
+    def _numbers(self, which: str, parameters: Sequence[Any] = ()) -> list[int]:
+        return [row[0] for row in self._rows(f"SELECT number FROM document {which}", parameters)]
+
+    def _in_parts(self, select: str, size: int) -> Iterator[Any]:
+        """Rows that begin with a number, in its order; read in parts."""
+        last = 0
+        while part := self._rows(f"{select} WHERE number > ? ORDER BY number LIMIT {size}", [last]):
+            yield from part
+            last = part[-1][0]
 
     def put(self, table: str, numbers: Sequence[int], embeddings: Sequence[bytes]) -> None:
         """Keep embeddings in a table, VECTORS or SENTENCES, one row a document."""
@@ -341,11 +403,8 @@ class DocumentStore(Closing):
             self._db.execute("DELETE FROM sentence")
 
     def vectors(self) -> Iterator[tuple[int, bytes]]:
-        """Number and embedding, in order of number; read in parts."""
-        last = 0
-        while part := self._rows("SELECT * FROM vector WHERE number > ? ORDER BY number LIMIT 10000", [last]):
-            yield from part
-            last = part[-1][0]
+        """Number and embedding, in order of number."""
+        return self._in_parts("SELECT * FROM vector", 10_000)
 
     def listed(self) -> list[RecipeCount]:
         """Count the documents by recipe."""
@@ -361,8 +420,7 @@ class DocumentStore(Closing):
 
     def ids(self, limit: int | None = None) -> list[tuple[str, int | None, bool, str]]:
         """Id, year, whether retracted, and title of documents, in the order in which they came."""
-        sql = "SELECT number FROM document WHERE paper IS NULL ORDER BY number LIMIT ?"
-        numbers = [row[0] for row in self._rows(sql, [-1 if limit is None else limit])]
+        numbers = self._numbers("WHERE paper IS NULL ORDER BY number LIMIT ?", [-1 if limit is None else limit])
         documents = self.documents(numbers)
         return [(d.id, d.year, d.retracted, d.title) for n in numbers if (d := documents.get(n))]
 

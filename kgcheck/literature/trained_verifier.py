@@ -1,7 +1,7 @@
 """TrainedVerifier: judge claims by linear models and small trees, without a language model.
 
-``python -m benchmarks.train_verifier`` trains it. Its weights are numbers in ``corpus/verifier/weights.json``; what
-they were trained on and how well they do stands beside them in README.md.
+``python -m benchmarks.train_verifier`` trains the weights in ``corpus/verifier/weights.json``; how well they do stands
+beside them in README.md.
 """
 
 from collections.abc import Sequence
@@ -81,12 +81,9 @@ class Trees(Value):
     def scores(self, rows: Numbers) -> Numbers:
         feature, threshold, left, right, value = self._nodes
         at = np.tile(np.concatenate([np.array(own, dtype=int) for own in self.roots]), (len(rows), 1))
-        row = np.arange(len(rows))[:, None]
-        while True:
-            following = np.where(rows[row, feature[at]] <= threshold[at], left[at], right[at])
-            if (following == at).all():
-                break
-            at = following
+        row, before = np.arange(len(rows))[:, None], None
+        while before is None or (before != at).any():
+            before, at = at, np.where(rows[row, feature[at]] <= threshold[at], left[at], right[at])
         ends = np.split(value[at], np.cumsum([len(own) for own in self.roots])[:-1], axis=1)
         found: Numbers = np.stack([e.sum(axis=1) for e in ends], axis=1) + np.array(self.start)
         return found
@@ -175,12 +172,12 @@ def quoted(claim: str, document: Document, seen: Seen, fit: Numbers) -> list[int
     places, passages = best_passages(seen, fit), document.passages
     lacking = missing(claim, [passages[i] for i in places], document.abstract)
     for n in np.argsort(-fit, kind="stable")[:_LOOKED]:
-        place = seen.places[int(n)]
         if not lacking or len(places) == MOST_QUOTES:
             break
-        left = missing(claim, [passages[i] for i in (*places, place)], document.abstract)
+        more = [*places, seen.places[int(n)]]
+        left = missing(claim, [passages[i] for i in more], document.abstract)
         if len(left) < len(lacking):
-            places, lacking = [*places, place], left
+            places, lacking = more, left
     return sorted(places)
 
 
@@ -221,10 +218,8 @@ def load_weights() -> Weights:
     weights = read_weights(path, Weights)
     seen = look("", [""])
     known = passage_features(seen).keys() | claim_features(seen, np.zeros(1)).keys()
-    for heads, features in (
-        (weights.vectors, known),
-        (weights.words, {name for name in known if not needs_vectors(name)}),
-    ):
+    words = {name for name in known if not needs_vectors(name)}
+    for features, heads in ((known, weights.vectors), (words, weights.words)):
         if not all(features >= {*head.selector.names, *head.stance.names} for head in heads.values()):
             raise ConfigurationError(f"the weights in {path} are of other features", "train them again")
     return weights

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgcheck.grounding.ground import Grounded
     from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.verified import Verified
-    from kgcheck.literature.paper_search import PaperHit
+    from kgcheck.literature.search import PaperHit
     from kgcheck.literature.verify import ClaimVerdict
     from kgcheck.protocols.checking.check import CheckedProtocol
     from kgcheck.questions.answer import Answer

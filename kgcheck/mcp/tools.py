@@ -38,7 +38,7 @@ from kgcheck.workspace.workspace import Workspace
 def check_sources(sources: TextOptions) -> None:
     """Read the files that texts are held against once: what is wrong with one is seen before anybody is served."""
     if sources.bibliography:
-        from kgcheck.literature.bibliography_reader import Bibliography
+        from kgcheck.literature.bibliography import Bibliography
 
         with closing(Bibliography(sources.bibliography)):
             pass

@@ -30,7 +30,7 @@ def load(options: ServiceOptions) -> None:
     with suppress(ImportError):
         for name in _OF_PAPERS:
             import_module(name)
-        from kgcheck.literature.bert import import_openvino
+        from kgcheck.literature.embed import import_openvino
 
         import_openvino()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgcheck.curation.compare import RunDiff
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.place import LedgerPlace
-    from kgcheck.literature.paper_search import PaperHit
+    from kgcheck.literature.search import PaperHit
     from kgcheck.questions.answer import Answer
 
 

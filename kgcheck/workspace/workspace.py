@@ -272,7 +272,7 @@ class Workspace(Context):
         self, query: str, *, limit: int = 10, documents: Sequence[str] = (), sections: Sequence[str] = ()
     ) -> SearchResult:
         """Search the papers: all of them, some of them by id, or sections of some kinds."""
-        from kgcheck.literature.paper_search import find_papers
+        from kgcheck.literature.search import find_papers
 
         with noting() as notes:
             hits = find_papers(self.index(notes), query, limit=limit, documents=documents, sections=sections)

@@ -23,7 +23,7 @@ from kgcheck.ledger.accounts import Role, Users
 from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
-from kgcheck.literature.paper_search import PaperHit
+from kgcheck.literature.search import PaperHit
 from kgcheck.literature.verify import ClaimVerdict, Opinion, Probabilities
 from kgcheck.mcp.answers import claim_answer, papers_answer
 from kgcheck.mcp.guards import Asking

@@ -12,7 +12,7 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from kgcheck.literature.bert import import_openvino
+from kgcheck.literature.embed import import_openvino
 
 THREE = ("entailment", "neutral", "contradiction")
 WORDS: Mapping[str, tuple[float, ...]] = {"agrees": (6, 0, -6), "differs": (-6, 0, 6), "broken": (np.nan, 0, 0)}

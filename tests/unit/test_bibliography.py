@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, InputMissing, SnapshotError, UnknownName
-from kgcheck.literature.bibliography import BuiltBibliography, build_bibliography, read_works
-from kgcheck.literature.bibliography_reader import Bibliography
+from kgcheck.literature.bibliography import Bibliography, BuiltBibliography, build_bibliography, read_works
 from kgcheck.literature.papers import CitedWork
 from kgcheck.literature.works import Work, WorksFound
 from kgcheck.settings import Settings

@@ -20,8 +20,7 @@ from kgcheck.grounding.ground import ground
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
-from kgcheck.literature.bibliography import build_bibliography
-from kgcheck.literature.bibliography_reader import Bibliography
+from kgcheck.literature.bibliography import Bibliography, build_bibliography
 from kgcheck.literature.documents import Document
 from kgcheck.literature.jats import read_jats
 from kgcheck.literature.papers import CitedWork, WholePaper

@@ -18,10 +18,9 @@ from kgcheck.literature import search as opening
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.manifest import MANIFEST
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
-from kgcheck.literature.store import Added, DocumentStore
+from kgcheck.literature.store import MANIFEST, Added, DocumentStore
 from kgcheck.literature.weights import EXTRA
 from kgcheck.profile.corpus_files import corpus_recipe
 from tests.support.literature import WordsModel, build_index, paper, papers

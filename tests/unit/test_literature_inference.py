@@ -67,19 +67,19 @@ def test_labels_are_read_from_label2id_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    "labels",
     [
-        (("LABEL_0", "LABEL_1", "LABEL_2"), "label 0 .*'LABEL_0'"),
-        (("entailment", "neutral", "neutral"), "labels of the model .* are entailment, neutral, neutral"),
-        (("entailment", "not_entailment"), "'not_entailment'"),
-        (("entailment", "neutral"), "are entailment, neutral"),
-        (("entailment", "contradiction"), "are entailment, contradiction"),
-        (("positive",), "two or three labels"),
-        ((*THREE, "other"), "two or three labels"),
+        ("LABEL_0", "LABEL_1", "LABEL_2"),
+        ("entailment", "neutral", "neutral"),
+        ("entailment", "not_entailment"),
+        ("entailment", "neutral"),
+        ("entailment", "contradiction"),
+        ("positive",),
+        (*THREE, "other"),
     ],
 )
-def test_labels_that_are_no_inference_are_refused(labels: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=message) as error:
+def test_labels_that_are_no_inference_are_refused(labels: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"are {', '.join(labels)}: that is no inference") as error:
         InferenceModel(model_folder(tmp_path / "m", labels))
 
     assert "id2label" in str(error.value.hint)
@@ -102,8 +102,8 @@ def written(name: str, text: str) -> Callable[[Path], object]:
         (unlinked("config.json"), "config.json cannot be read"),
         (written("config.json", "[" * 100_000), "config.json cannot be read"),
         (written("config.json", "[]"), "no JSON object"),
-        (written("config.json", '{"id2label": "neutral"}'), "two or three labels"),
-        (written("config.json", '{"label2id": {"entailment": []}}'), "two or three labels"),
+        (written("config.json", '{"id2label": "neutral"}'), "no inference"),
+        (written("config.json", '{"label2id": {"entailment": []}}'), "no inference"),
         (written("tokenizer.json", "{}"), "holds no model of inference"),
         (written("openvino_model.xml", "<net"), "holds no model of inference"),
         (written("model.onnx", "not a model"), "holds no model of inference"),

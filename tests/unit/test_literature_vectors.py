@@ -16,8 +16,8 @@ from kgcheck.literature import dense
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.dense import RECALL_WANTED, Dense
 from kgcheck.literature.documents import Document
-from kgcheck.literature.manifest import read_manifest
 from kgcheck.literature.search import LiteratureIndex
+from kgcheck.literature.store import read_manifest
 from tests.support.literature import WordsModel
 
 Half = NDArray[np.float16]

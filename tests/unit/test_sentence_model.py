@@ -108,7 +108,7 @@ def test_openvino_reports_to_nobody_that_it_was_imported(tmp_path: Path) -> None
         "import socket, sys\n"
         "def refuse(*a): raise SystemExit(f'asked for {a}')\n"
         "socket.getaddrinfo = socket.socket.connect = refuse\n"
-        "from kgcheck.literature.bert import import_openvino\n"
+        "from kgcheck.literature.embed import import_openvino\n"
         "print(import_openvino().__name__, [m for m in sys.modules if 'telemetry' in m or m.endswith('.ovc')])"
     )
     ran = subprocess.run(

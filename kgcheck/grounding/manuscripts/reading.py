@@ -97,7 +97,7 @@ def _written_article(article: Any, lines: SourceLines) -> Written:
         for note in (note for foot in wrap.iter("table-wrap-foot") for note in foot.iter("p")):
             text = RunningText(keys, as_written=True)
             text.take(note)
-            if paragraph := text.paragraph(label):
+            for paragraph in text.paragraphs(label):
                 markers = _markers(paragraph.text, paragraph.markers, numbers)
                 blocks.append(Block(kind="footnote", text=paragraph.text, label=label, markers=markers))
     title = text_of(article.find("front/article-meta/title-group/article-title"))

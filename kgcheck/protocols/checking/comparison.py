@@ -162,7 +162,7 @@ def _is_reworded(own: str, other: str, grounds: StudyGrounds) -> bool:
     """Tell whether two texts differ in open words alone: in no number, name, listed thing, denial or direction."""
     texts = own, other
     measures, other_measures = ([(q.value, q.unit, q.comparator) for q in quantities(text)] for text in texts)
-    named = [naming(node.called) for node in grounds.nodes] + [naming([grounds.objective.species])]
+    named = [naming(node.called) for node in grounds.nodes] + [naming((grounds.objective.species,))]
     ways = [{name for name, way in _WAYS.items() if way.search(text)} for text in texts]
     return (
         (ways[0] == ways[1] or not all(ways))

@@ -14,9 +14,8 @@ from kgcheck.literature.documents import Rejected, Span, sentences
 from kgcheck.literature.edge_reader import address
 from kgcheck.literature.formats import choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical, content_words, relevances, stems
-from kgcheck.literature.manifest import DOCUMENTS
 from kgcheck.literature.papers import Paragraph, Section, WholePaper, parts_of
-from kgcheck.literature.store import DocumentStore
+from kgcheck.literature.store import DOCUMENTS, DocumentStore
 from kgcheck.protocols.protocol import ExperimentalReport, Objective, ReportSection, ReportStep, StepTool, few
 from kgcheck.protocols.reports.steps import StepWords, outline_of, species_in, step_of
 from kgcheck.protocols.rules import ProtocolRules

@@ -91,7 +91,7 @@ class SearchConcept(Value):
 
     @cached_property
     def _symbols(self) -> re.Pattern[str] | None:
-        return naming([t for t in self.terms if _is_symbol(t)])
+        return naming(tuple(t for t in self.terms if _is_symbol(t)))
 
     @cached_property
     def _stems(self) -> tuple[frozenset[str], ...]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Form, Query, Response
 
 from kgcheck.errors import KgcheckError
 from kgcheck.literature.documents import Document
-from kgcheck.literature.paper_search import PaperHit
+from kgcheck.literature.search import PaperHit
 from kgcheck.model import Stance
 from kgcheck.service.page.rendering import Curated, Viewed
 from kgcheck.workspace.workspace import Workspace
