@@ -376,7 +376,7 @@ def claims(workspace: "Workspace", papers: tuple[str, ...], format_: str) -> Non
     """
     from rich.console import Group
 
-    from kgcheck.grounding.claims.tables import agreement_table, claims_table
+    from kgcheck.grounding.rendering import agreement_table, claims_table
 
     mapped = workspace.claims(papers=papers)
     note(*mapped.notes)

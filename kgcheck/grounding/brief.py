@@ -20,7 +20,18 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
 from kgcheck.literature.search import find_papers
-from kgcheck.model import INFORMS, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Stance, Value
+from kgcheck.model import (
+    INFORMS,
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Value,
+)
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.resolver import taken_names
@@ -124,13 +135,21 @@ def make_brief(context: Context, topic: str, limit: int = 100) -> Brief:
         known, complete = node_facts(context.verified_reader(), context.graph, node, limit)
         values = context.graph.node(node) or {}
         for task, verified in known:
-            value = _value(values, task)
+            own = values.get(task.attribute) if task.attribute else None
+            value = " ".join((", ".join(map(str, own)) if isinstance(own, list) else str(own or "")).split())
             # Of an empty attribute there is nothing to say, unless a source says that it should have a value.
             refuted = verified is not None and verified.outcome is Outcome.REFUTED
             if task.type is not CheckType.ATTRIBUTE or value or refuted:
                 maker.add_known(task, verified, value)
-        for finding in _missing(context, node, notes):
-            maker.add_missing(finding)
+        try:
+            # What the newest audit found that sources know of the node and the graph lacks.
+            with context.reading() as ledger:
+                found = list_findings(ledger, graph=["lacks_it"], node=str(node))
+        except UnknownName:
+            notes.append("no audit is in the ledger: nobody has looked for edges that the graph lacks")
+        else:
+            for finding in (compared.finding for compared in found.page() if compared.finding):
+                maker.add_missing(finding)
         if not complete:
             notes.append(f"{node} has more edges than the first {limit:,} facts: a higher limit takes more")
     if reader is not None and topic not in {str(node) for node in nodes} | {node.id for node in nodes}:
@@ -156,23 +175,6 @@ def make_brief(context: Context, topic: str, limit: int = 100) -> Brief:
     )
 
 
-def _value(values: dict[str, object], task: CheckTask) -> str:
-    value = values.get(task.attribute) if task.attribute else None
-    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
-    return " ".join(shown.split())[:LONGEST_VALUE]
-
-
-def _missing(context: Context, node: Ref, notes: list[str]) -> list[Finding]:
-    """List what the newest audit found that sources know of a node and the graph lacks."""
-    try:
-        with context.reading() as ledger:
-            found = list_findings(ledger, graph=["lacks_it"], node=str(node))
-    except UnknownName:
-        notes.append("no audit is in the ledger: nobody has looked for edges that the graph lacks")
-        return []
-    return [compared.finding for compared in found.page() if compared.finding]
-
-
 class _BriefMaker:
     """Facts of a brief, as they are added."""
 
@@ -182,10 +184,8 @@ class _BriefMaker:
         self._seen: set[str] = set()
         self.facts: list[BriefFact] = []
         self.references: dict[str, BriefReference] = {}
-        self.retracted: dict[str, None] = {}
-        """Papers that speak of an edge, and do not count."""
-        self.unread = 0
-        """Edges that papers could not be asked about: no words for such edges, or no name."""
+        self.retracted: dict[str, None] = {}  # papers that speak of an edge, and do not count
+        self.unread = 0  # edges that papers could not be asked about: no words for such edges, or no name
 
     def name(self, ref: Ref) -> str:
         """The name of a node."""
@@ -195,38 +195,43 @@ class _BriefMaker:
 
     def add_known(self, task: CheckTask, verified: Verified | None, value: str = "") -> None:
         """Add an edge, an attribute or a node with its verdict and its value in the graph."""
-        if self._again(task):
+        if task.fingerprint in self._seen:
             return
+        self._seen.add(task.fingerprint)
         against = self._papers(task)
-        outcome = verified.outcome if verified else None
+        outcome, reason = (verified.outcome, verified.reason) if verified else (None, None)
+        clause, why = self._stated(task, value), reason.value.replace("_", " ") if reason else ""
         if outcome is Outcome.SUPPORTED:
             kind = FactKind.CONTESTED if against else FactKind.VERIFIED
+            standing = "contested (a source supports it, papers contradict it)"
         elif outcome is Outcome.REFUTED:
-            kind = FactKind.REFUTED
+            kind, standing = FactKind.REFUTED, f"refuted ({why})"
+        elif reason is Reason.CONFLICTING_EVIDENCE:
+            kind, standing = FactKind.CONTESTED, f"contested ({why})"
         else:
-            contested = verified is not None and verified.reason is Reason.CONFLICTING_EVIDENCE
-            kind = FactKind.CONTESTED if contested else FactKind.UNVERIFIED
-        text = _sentence(kind, self._stated(task, value), verified, contradicted=bool(against))
+            kind, standing = FactKind.UNVERIFIED, "not verified, nobody has looked"
+            if verified:
+                could = "could not be looked at" if outcome is Outcome.UNAVAILABLE else "looked, cannot tell"
+                standing = f"not verified, {could} ({why})"
+        text = f"{clause}." if kind is FactKind.VERIFIED else f"The graph states that {clause}: {standing}."
         # Of what nobody has looked at, the graph alone speaks.
         rests_on = [f"finding {task.fingerprint}" if verified else f"graph {task}"]
         if verified and verified.source:
-            record = _record(verified.source, verified.release, verified.record)
             about = f"{verified.source}, release {verified.release}, record {verified.record}"
-            self._cite(record, f"{about}; looked up by run {verified.run} on {verified.at:%Y-%m-%d}")
-            rests_on.append(record)
-        reason = verified.reason if verified else None
+            about += f"; looked up by run {verified.run} on {verified.at:%Y-%m-%d}"
+            rests_on.append(self._cite(_record(verified), about))
         self._add(kind, text, (*rests_on, *against), task, outcome=outcome, reason=reason)
 
     def add_missing(self, finding: Finding) -> None:
         """Add an edge that sources know and the graph lacks."""
-        if self._again(finding.task):
+        if finding.task.fingerprint in self._seen:
             return
+        self._seen.add(finding.task.fingerprint)
         spoken = (e for e in finding.verdict.evidence if e.about != INFORMS)
         best = min(spoken, key=lambda e: e.stance is not Stance.SUPPORTS, default=None)
         rests_on = [f"finding {finding.fingerprint}"]
         if best:
-            record = _record(best.source, best.release, best.record)
-            rests_on.append(self._cite(record, record, best.url))
+            rests_on.append(self._cite(_record(best), _record(best), best.url))
         against = self._papers(finding.task)
         source = best.source if best else "a source"
         text = f"Missing from the graph, and known to {source}: {self._stated(finding.task)}."
@@ -235,12 +240,8 @@ class _BriefMaker:
     def add_passage(self, document: Document, quote: str) -> None:
         """Add a sentence of a paper on a topic."""
         name = self._cite_paper(document, document.title, document.year)
-        self._quoted(FactKind.PAPER_ON, f"A paper of {document.year or 'unknown year'} says", quote, name, None)
-
-    def _again(self, task: CheckTask) -> bool:
-        known = task.fingerprint in self._seen
-        self._seen.add(task.fingerprint)
-        return known
+        text = f"A paper of {document.year or 'unknown year'} says: \u201c{quote}\u201d"
+        self._add(FactKind.PAPER_ON, text, (name,), None, quote=quote)
 
     def _papers(self, task: CheckTask) -> tuple[str, ...]:
         """Add what papers say of an edge; the ids of those that contradict it."""
@@ -254,33 +255,22 @@ class _BriefMaker:
             return ()
         self.retracted |= dict.fromkeys(verdict.retracted)
         against: list[str] = []
-        for opinion in sure_opinions(verdict):
-            if not opinion.quotes:
-                continue
-            name = self._cite_paper(read[opinion.document], opinion.title, opinion.year)
+        for opinion in (opinion for opinion in sure_opinions(verdict) if opinion.quotes):
+            name, quote = self._cite_paper(read[opinion.document], opinion.title, opinion.year), opinion.quotes[0].text
             denies = opinion.stance is Stance.CONTRADICTS
             kind = FactKind.PAPER_AGAINST if denies else FactKind.PAPER_FOR
-            begins = f"A paper {'denies' if denies else 'states'} that {self._stated(task)}"
-            self._quoted(kind, begins, opinion.quotes[0].text, name, task)
+            text = f"A paper {'denies' if denies else 'states'} that {self._stated(task)}: \u201c{quote}\u201d"
+            self._add(kind, text, (name,), task, quote=quote)
             against += [name] if denies else []
         return tuple(against)
-
-    def _quoted(self, kind: FactKind, begins: str, quote: str, name: str, task: CheckTask | None) -> None:
-        self._add(kind, f"{begins}: \u201c{quote}\u201d", (name,), task, quote=quote)
 
     def _add(self, kind: FactKind, text: str, rests_on: tuple[str, ...], task: CheckTask | None, **more: Any) -> None:
         triple = task.edge if task else None
         theme = "the node itself" if task else "on the topic"
+        theme = f"{triple.head.label} {triple.relation} {triple.tail.label}" if triple else theme
+        number = len(self.facts) + 1
         self.facts.append(
-            BriefFact(
-                id=f"F{len(self.facts) + 1}",
-                kind=kind,
-                theme=f"{triple.head.label} {triple.relation} {triple.tail.label}" if triple else theme,
-                text=text,
-                rests_on=rests_on,
-                task=task,
-                **more,
-            )
+            BriefFact(id=f"F{number}", kind=kind, theme=theme, text=text, rests_on=rests_on, task=task, **more)
         )
 
     def _cite(self, id_: str, words: str, url: str = "") -> str:
@@ -295,22 +285,5 @@ class _BriefMaker:
         return stated(task, self._context.schema, self.name, value)
 
 
-def _sentence(kind: FactKind, clause: str, verified: Verified | None, *, contradicted: bool) -> str:
-    reason = verified.reason.value.replace("_", " ") if verified else ""
-    match kind:
-        case FactKind.VERIFIED:
-            return f"{clause}."
-        case FactKind.REFUTED:
-            standing = f"refuted ({reason})"
-        case FactKind.CONTESTED:
-            standing = f"contested ({'a source supports it, papers contradict it' if contradicted else reason})"
-        case _ if verified is None:
-            standing = "not verified, nobody has looked"
-        case _:
-            could = "could not be looked at" if verified.outcome is Outcome.UNAVAILABLE else "looked, cannot tell"
-            standing = f"not verified, {could} ({reason})"
-    return f"The graph states that {clause}: {standing}."
-
-
-def _record(source: str, release: str | None, record: str | None) -> str:
-    return " ".join(filter(None, (source, release, record)))
+def _record(of: Verified | Evidence) -> str:
+    return " ".join(filter(None, (of.source, of.release, of.record)))

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -23,7 +23,6 @@ from kgcheck.grounding.citations.live_works import LiveWorks, WorksInTurn
 from kgcheck.grounding.consistency import check_consistency
 from kgcheck.grounding.facts.check import FactCheck
 from kgcheck.grounding.manuscript import Manuscript
-from kgcheck.grounding.manuscripts.reading import read_given, read_manuscript
 from kgcheck.grounding.numbers import check_numbers
 from kgcheck.grounding.paper_support import PaperSupport
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState, state_of
@@ -85,17 +84,16 @@ class Grounded(Value):
 
     def exceeded(self, limits: GroundLimits) -> list[str]:
         """List what is over the limits, a line each."""
-        failing = FAILING[limits.fail_on]
+        failing, coverage = FAILING[limits.fail_on], self.citations.coverage
+        counts = Counter(r.state for r in self.remarks)
         over = [
-            f"{count:,} remarks are {state.value.replace('_', ' ')}"
+            f"{counts[state]:,} remarks are {state.value.replace('_', ' ')}"
             for state in SentenceState
-            if state in failing and (count := sum(r.state is state for r in self.remarks))
+            if state in failing and counts[state]
         ]
-        counts = {name: self.counted(name) for name in limits.most}
         over += [
-            f"{counts[name]:,} {name}, at most {most:,}" for name, most in limits.most.items() if counts[name] > most
+            f"{n:,} {name}, at most {most:,}" for name, most in limits.most.items() if (n := self.counted(name)) > most
         ]
-        coverage = self.citations.coverage
         if limits.coverage is not None and (coverage is None or coverage < limits.coverage):
             shown = "not known" if coverage is None else f"{coverage:.2f}"
             over.append(f"the citation coverage is {shown}, at least {limits.coverage:.2f}")
@@ -115,6 +113,11 @@ class Grounded(Value):
     def as_row(self) -> dict[str, Any]:
         """All of it in the flat form that `--format json` prints."""
         text = self.manuscript
+        places = [
+            (s.number, {"number": s.number, "section": s.section, "line": text.blocks[s.block].line, "text": s.text})
+            for s in text.sentences
+        ]
+        entries = [(r.key, {"key": r.key, "text": r.text or r.title}) for r in text.references]
         return {
             "manuscript": {
                 **{name: getattr(text, name) for name in ("name", "format", "sha256", "title")},
@@ -130,29 +133,13 @@ class Grounded(Value):
                 "remarks": {remark.value: n for remark in Remark if (n := self.counted(remark))},
             },
             "not_looked": dict(self.not_looked),
-            "sentences": [
-                {
-                    "number": s.number,
-                    "section": s.section,
-                    "line": text.blocks[s.block].line,
-                    "text": s.text,
-                    **self._found_at(s.number),
-                }
-                for s in text.sentences
-            ],
-            "references": [{"key": r.key, "text": r.text or r.title, **self._found_at(r.key)} for r in text.references],
+            "sentences": [row | self._found_at(number) for number, row in places],
+            "references": [row | self._found_at(key) for key, row in entries],
         }
 
     def _found_at(self, place: int | str) -> dict[str, Any]:
         remarks = self.remarks_at.get(place, [])
         return {"state": state_of(remarks).value, "remarks": [r.as_row() for r in remarks]}
-
-
-def _of_numbers(manuscript: Manuscript, results: Results | None) -> list[Remarked]:
-    """Numbers against results, and the text against itself where nothing is known of a number."""
-    found = check_numbers(manuscript, results)
-    known = {(r.sentence, r.start) for r in found}
-    return [*found, *(r for r in check_consistency(manuscript) if (r.sentence, r.start) not in known)]
 
 
 def ground(
@@ -164,16 +151,17 @@ def ground(
     progress: Progress | None = None,
 ) -> Grounded:
     """Hold a manuscript against everything that is given."""
-    every: list[SentenceCheck] = [
-        *checks,
-        lambda text: check_citations(text, works),
-        lambda text: _of_numbers(text, results),
-    ]
     remarks: list[Remarked] = []
-    with (progress or NoProgress()).step(f"grounding {manuscript.name}", len(every)) as step:
+    with (progress or NoProgress()).step(f"grounding {manuscript.name}", len(checks) + 2) as step:
+        every: list[SentenceCheck] = [*checks, partial(check_citations, works=works)]
         for check in every:
             remarks += check(manuscript)
             step.advance()
+        numbers = check_numbers(manuscript, results)
+        # The text against itself, where nothing is known of a number.
+        known = {(r.sentence, r.start) for r in numbers}
+        remarks += [*numbers, *(r for r in check_consistency(manuscript) if (r.sentence, r.start) not in known)]
+        step.advance()
     measures = citation_measures(manuscript)
     mismatches = penalty = None
     if results:
@@ -184,13 +172,9 @@ def ground(
     # Remarks about references stand behind those about sentences.
     remarks.sort(key=lambda r: (r.sentence is None, r.sentence or 0, r.reference or "", r.start))
     return Grounded(
-        manuscript=manuscript,
-        remarks=tuple(remarks),
-        citations=measures,
-        mismatches=mismatches,
-        penalty=penalty,
+        manuscript=manuscript, remarks=tuple(remarks), citations=measures, mismatches=mismatches, penalty=penalty,
         not_looked=dict(not_looked or {}),
-    )
+    )  # fmt: skip
 
 
 class Grounder:
@@ -198,13 +182,10 @@ class Grounder:
 
     def __init__(self, context: Context, options: TextOptions, notes: list[str], opened: ExitStack) -> None:
         self.context, self.notes = context, notes
-        self._results = read_results(options.results) if options.results else None
-        self._checks: list[SentenceCheck] = []
         self.not_looked: dict[str, str] = {}
         self._papers: PaperSupport | None = None
         self.facts = self._fact_check()
-        if self.facts:
-            self._checks.append(self.facts.remarks)
+        self._checks: list[SentenceCheck] = [self.facts.remarks] if self.facts else []
         self._works = open_works(context, options.bibliography, opened)
         if self._works is None:
             self.not_looked["references"] = "no bibliography is named, and no service is asked"
@@ -213,20 +194,19 @@ class Grounder:
         else:
             index = context.index(notes)
             verifier = trained_verifier(index.embedder, context.settings)
-            names = self.facts.names if self.facts else None
-            self._papers = PaperSupport(index, verifier, names)
+            self._papers = PaperSupport(index, verifier, self.facts.names if self.facts else None)
             self._checks += [self._papers.remarks, CitedPapers(index, verifier).remarks]
+        self._results = read_results(options.results) if options.results else None
         if self._results is None:
             self.not_looked["results"] = "no canonical results are named"
 
     def _fact_check(self) -> FactCheck | None:
         """A check of sentences against the graph; None where there is none and none is named."""
-        context = self.context
+        context, source = self.context, None
         graph = context.graph_if_there()
         if graph is None:
             self.not_looked["graph"] = "no graph is named"
             return None
-        source = None
         if context.reference:
             source = context.open_once(
                 "grounding reference",
@@ -272,17 +252,7 @@ def open_works(context: Context, bibliography: Path | None, opened: ExitStack) -
     return WorksInTurn(*places) if len(places) > 1 else next(iter(places), None)
 
 
-def ground_manuscript(context: Context, path: Path, options: TextOptions) -> tuple[Grounded, Notes]:
-    """Ground a manuscript."""
-    text = read_manuscript(path)
+def ground_manuscript(context: Context, text: Manuscript, options: TextOptions) -> tuple[Grounded, Notes]:
+    """Ground a manuscript against all that a context and options name."""
     with open_grounder(context, options) as grounder:
         return grounder.ground(text), tuple(grounder.notes)
-
-
-def ground_text(
-    context: Context, text: str, form: Literal["markdown", "text"], options: TextOptions
-) -> tuple[Grounded, Notes]:
-    """Ground a text that stands in no file; a file that it names is not read."""
-    manuscript = read_given(text, form)
-    with open_grounder(context, options) as grounder:
-        return grounder.ground(manuscript), tuple(grounder.notes)

@@ -86,8 +86,8 @@ def with_results(file: Path | None, experiment: Experiment, folder: Path) -> tup
     return whole, Results(whole.source, whole.release, whole.at, canonical=True, found=own)
 
 
-ANALYSIS = "add_analysis"  # action that results of an analysis answer
-EVIDENCE = "gather_evidence"  # action that passages of papers answer
+ANALYSIS = "add_analysis"  # the action that results of an analysis answer
+EVIDENCE = "gather_evidence"  # the action that passages of papers answer
 
 
 class ActionRule(Value):
@@ -126,24 +126,10 @@ def deep_every(rounds: int) -> int:
     return max(rules.deep_least, rounds // rules.deep_part)
 
 
-def failures_in_a_row(rounds: Sequence[ImprovementRound], dimension: str) -> int:
-    """Count the rounds that aimed at a dimension without success since it was last raised."""
-    count = 0
-    for done in reversed(rounds):
-        if done.dimension == dimension:
-            if done.outcome == "accepted":
-                break
-            count += 1
-    return count
-
-
-def _weakest_first(card: ScoreCard) -> list[str]:
-    """The dimensions that were judged."""
-    return sorted(judged := _judged(card), key=judged.__getitem__)
-
-
 def _judged(card: ScoreCard) -> dict[str, float]:
-    return {name: d.partial for name, d in card.dimensions.items() if d.partial is not None}
+    """The dimensions that were judged, the weakest first."""
+    judged = {name: d.partial for name, d in card.dimensions.items() if d.partial is not None}
+    return dict(sorted(judged.items(), key=lambda one: one[1]))
 
 
 def next_aim(
@@ -152,16 +138,14 @@ def next_aim(
     """Choose what the next round is to do."""
     rules = improve_rules()
     aims: list[Aim] = []
-    for name in _weakest_first(card):
-        actions = _ladder(name, possible)
-        tried = failures_in_a_row(rounds, name)
-        step = tried // rules.failures
-        places = _sections(draft, name)
+    for name in _judged(card):
+        own = [r for r in rounds if r.dimension == name]
+        # Rounds that aimed at it without success since it was last raised.
+        tried = next((n for n, r in enumerate(reversed(own)) if r.outcome == "accepted"), len(own))
+        actions, step, places = _ladder(name, possible), tried // rules.failures, _sections(draft, name)
         if not places or step >= len(actions):
             continue
-        aimed = sum(r.dimension == name for r in rounds)
-        action = actions[step]
-        aim = Aim(dimension=name, action=action, task=rules.actions[action].task, section=places[aimed % len(places)])
+        aim = _aim(name, actions[step], places[len(own) % len(places)])
         if tried == 0 or not any(r.dimension == name for r in rounds[len(rounds) - rules.rest :]):
             return aim
         aims.append(aim)
@@ -171,14 +155,16 @@ def next_aim(
 
 def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[ImprovementRound]) -> Aim | None:
     """Choose what a deep cycle is to do, whatever failed before it."""
-    for name in _weakest_first(card):
+    for name in _judged(card):
         if every := _sections(draft, name):
             # What an analysis found is told among the results, where numbers are held against those of a file.
             places = [n for n in every if draft.sections[n].kind == "results"] or every
-            action, aimed = _ladder(name, {})[0], sum(r.dimension == name for r in rounds)
-            task = improve_rules().actions[action].task
-            return Aim(dimension=name, action=action, task=task, section=places[aimed % len(places)])
+            return _aim(name, _ladder(name, {})[0], places[sum(r.dimension == name for r in rounds) % len(places)])
     return None
+
+
+def _aim(dimension: str, action: str, section: int) -> Aim:
+    return Aim(dimension=dimension, action=action, task=improve_rules().actions[action].task, section=section)
 
 
 def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
@@ -192,10 +178,11 @@ def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
 def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
     """The places of the sections that a dimension is judged by and that a model can write again."""
     reads = score_rules().dimensions[dimension].reads
-    fit = [
-        s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS for s in draft.sections
+    return [
+        place
+        for place, s in enumerate(draft.sections)
+        if s.kind in reads and not s.listing and s.body.strip() and len(s.body) <= MOST_CHARACTERS
     ]
-    return [place for place, fits in enumerate(fit) if fits]
 
 
 def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
@@ -216,17 +203,6 @@ def standing_of(card: ScoreCard) -> float:
         return card.overall
     judged = _judged(card).values()
     return sum(judged) / max(len(judged), 1)
-
-
-class ModelRole(NamedTuple):
-    """A model with what counts for it in a total."""
-
-    client: ChatClient
-    meter: Meter
-
-    @classmethod
-    def within(cls, client: ChatClient, total: Meter) -> "ModelRole":
-        return cls(client, Meter(Limits(), client.prices, total))
 
 
 class _Standing(NamedTuple):
@@ -264,9 +240,9 @@ def improve_manuscript(
         grounder = opened.enter_context(open_grounder(context, options))
         opened.enter_context(only_one(out, "improves a manuscript"))
         log = ImprovementLog(out, source)
-        roles = ModelRole.within(judging, total), ModelRole.within(working, total)
-        runner = experiments(context, working, ModelRole.within(working, total).meter)
-        improver = Improver(path, log, grounder, options.results, *roles, total, runner)
+        judge, worker = ((client, Meter(Limits(), client.prices, total)) for client in (judging, working))
+        runner = experiments(context, *worker)
+        improver = Improver(path, log, grounder, options.results, judge, worker, total, runner)
         improver.run(rounds)
     return log, (*dict.fromkeys(grounder.notes), *improver.partly_looked, *notes, *spent_note(total))
 
@@ -280,8 +256,8 @@ class Improver:
         log: ImprovementLog,
         grounder: Grounder,
         results: Path | None,
-        judging: ModelRole,
-        working: ModelRole,
+        judging: tuple[ChatClient, Meter],
+        working: tuple[ChatClient, Meter],
         total: Meter,
         experiments: Experiments,
     ) -> None:
@@ -290,7 +266,7 @@ class Improver:
         self._judging, self._working = judging, working
         self._costs = CostByPart(total, log.costs())
         self.partly_looked: list[str] = []
-        models = (judging.client.model, working.client.model)
+        models = (judging[0].model, working[0].model)
         if log.start and (log.start.judge, log.start.worker) != models:
             raise InputFormat(
                 f"{log.folder} was judged by {log.start.judge} and written by {log.start.worker}",
@@ -299,7 +275,7 @@ class Improver:
 
     def run(self, rounds: int) -> None:
         """Do the rounds that are left."""
-        draft, file = draft_of(self._log.text(), self._path), self._results_file()
+        draft, file = draft_of(self._log.text(), self._path), self._log.results_file(self._given_results)
         results = read_results(file) if file else None
         found, corpus = self._look(draft.manuscript, results)
         now = _Standing(draft, found, self._first(found, corpus), results, results)
@@ -308,38 +284,28 @@ class Improver:
             step.advance(min(rounds, len(self._log.done)))
             while (number := len(self._log.done) + 1) <= rounds:
                 deep = number % deep_every(rounds) == 0
-                aim = self._aim(now, deep=deep)
+                named = self._log.results_file(self._given_results)
+                possible = {ANALYSIS: named is not None, EVIDENCE: self._context.literature is not None}
+                known = now.draft, now.card, self._log.done
+                aim = deep_aim(*known) if deep else next_aim(*known, possible)
                 if aim is None:
                     break
-                now = self._recorded(number, aim, now, deep=deep)
+                try:
+                    done, kept = (self._deep_cycle if deep else self._round)(number, aim, now)
+                except KgcheckError as error:
+                    self._log.add(self._line(number, "stopped", error.message, dimension=aim.dimension))
+                    self._log.show()
+                    raise
+                self._log.add(done, kept.draft.source if kept else None)
+                now = kept or now
                 self._log.show()
                 step.advance()
-
-    def _results_file(self) -> Path | None:
-        return self._log.results_file(self._given_results)
 
     def _look(self, text: Manuscript, results: Results | None) -> tuple[Grounded, CorpusFigures | None]:
         found = self._grounder.ground(text, results)
         # Once for all rounds: each has a few sentences more or less.
         self.partly_looked = self.partly_looked or self._grounder.partly_looked(found)
         return found, corpus_of(self._context, text, self._grounder.notes)
-
-    def _aim(self, now: _Standing, *, deep: bool) -> Aim | None:
-        if deep:
-            return deep_aim(now.draft, now.card, self._log.done)
-        possible = {ANALYSIS: self._results_file() is not None, EVIDENCE: self._context.literature is not None}
-        return next_aim(now.draft, now.card, self._log.done, possible)
-
-    def _recorded(self, number: int, aim: Aim, now: _Standing, *, deep: bool) -> _Standing:
-        """Do a round and keep it; the manuscript after it."""
-        try:
-            done, kept = (self._deep_cycle if deep else self._round)(number, aim, now)
-        except KgcheckError as error:
-            self._log.add(self._line(number, "stopped", error.message, dimension=aim.dimension))
-            self._log.show()
-            raise
-        self._log.add(done, kept.draft.source if kept else None)
-        return kept or now
 
     def _deep_cycle(self, number: int, aim: Aim, now: _Standing) -> tuple[ImprovementRound, _Standing | None]:
         """Run an experiment where the weakest dimension lacks an analysis, and let its section tell what it found."""
@@ -357,7 +323,7 @@ class Improver:
         try:
             if not found.results:
                 return self._line(number, "deep_cycle", found.note, experiment=found.name), None
-            results, given = with_results(self._results_file(), found, folder)
+            results, given = with_results(self._log.results_file(self._given_results), found, folder)
         except InputFormat as error:
             return self._line(number, "deep_cycle", error.message, experiment=found.name), None
         # Against more results the same text may stand elsewhere: what it is compared with is itself, held against them.
@@ -384,8 +350,8 @@ class Improver:
             ImprovementStart(
                 name=found.manuscript.name,
                 sha256=text_digest(self._log.text()),
-                judge=self._judging.client.model,
-                worker=self._working.client.model,
+                judge=self._judging[0].model,
+                worker=self._working[0].model,
                 card=card,
                 standing=standing_of(card),
                 cost=self._costs.next(),
@@ -403,13 +369,6 @@ class Improver:
     def _scored(self, found: Grounded, corpus: CorpusFigures | None, before: ScoreCard | None) -> ScoreCard:
         return score(found, corpus, judge(found.manuscript, *self._judging, before))
 
-    def _passages(self, aim: Aim, draft: ManuscriptSource, card: ScoreCard) -> list[GivenPassage]:
-        """The passages for a section that the manuscript can cite."""
-        section = draft.sections[aim.section]
-        advice = _advice(card, aim.dimension, "")
-        query = " ".join((draft.manuscript.title, section.heading, section.body[:300], advice))
-        return citable(draft, _found_passages(self._context, query, improve_rules().passages))
-
     def _round(
         self, number: int, aim: Aim, now: _Standing, best: float | None = None
     ) -> tuple[ImprovementRound, _Standing | None]:
@@ -425,7 +384,9 @@ class Improver:
 
         passages: list[GivenPassage] = []
         if self._context.literature is not None and aim.action == EVIDENCE:
-            passages = self._passages(aim, draft, card)
+            section = draft.sections[aim.section]
+            about = (draft.manuscript.title, section.heading, section.body[:300], _advice(card, aim.dimension, ""))
+            passages = citable(draft, _found_passages(self._context, " ".join(about), improve_rules().passages))
             if not passages:
                 return rejected("no passage was found that the manuscript can cite")
         given = now.given if aim.action == ANALYSIS else None

@@ -19,7 +19,7 @@ from kgcheck.literature.edge_reader import paper_evidence
 from kgcheck.literature.judges import SURE_ENOUGH
 from kgcheck.literature.roles import asks_only
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.verify import Opinion, Verifier, verify
+from kgcheck.literature.verify import Verifier, verify
 from kgcheck.model import Stance
 
 try:
@@ -80,21 +80,22 @@ class PaperSupport:
                 read[document.paper_id] = document
         judged = verify(claim, read.values(), self._verifier, synonyms)
         papers = {document.id: document for document in read.values()}
+        # What a journal puts into every paper, word by word, claims nothing.
         spoken = [
-            o
-            for o in judged.opinions
-            if o.stance is judged.stance is not Stance.SILENT
-            and o.probability >= SURE_ENOUGH
-            and not _repeats(o, claim)
+            opinion
+            for opinion in judged.opinions
+            if opinion.stance is judged.stance is not Stance.SILENT
+            and opinion.probability >= SURE_ENOUGH
+            and not any(_same_text(quote.text, claim) for quote in opinion.quotes)
         ]
         remark, spoke = _REMARKS[judged.stance if spoken else Stance.SILENT]
         evidence = tuple(paper_evidence(self._index, o, papers[o.document]) for o in spoken)
-        count = len(evidence) if evidence else "none"
+        looked = len({d.paper_id for d in others})
         return Remarked(
             remark=remark,
             sentence=sentence.number,
             end=len(sentence.text),
-            note=f"of {len({d.paper_id for d in others})} papers that were looked at, {count} {spoke}",
+            note=f"of {looked} papers that were looked at, {len(evidence) or 'none'} {spoke}",
             stated=claim[:500],
             found=(evidence[0].quote or "")[:500] if evidence else "",
             evidence=evidence,
@@ -107,10 +108,8 @@ def claims_of(manuscript: Manuscript) -> list[Sentence]:
     return sorted(found, key=lambda s: (_SECTIONS.index(s.section), s.number))
 
 
-def _repeats(opinion: Opinion, claim: str) -> bool:
-    """Tell whether a paper has the very words: what a journal puts into every paper claims nothing."""
-    wanted = fingerprint_text(claim)
-    return any(fuzz.ratio(fingerprint_text(quote.text), wanted) >= _SAME_TITLE for quote in opinion.quotes)
+def _same_text(one: str, other: str) -> bool:
+    return fuzz.ratio(fingerprint_text(one), fingerprint_text(other)) >= _SAME_TITLE
 
 
 def _claims(text: str) -> bool:
@@ -130,8 +129,8 @@ def is_itself(manuscript: Manuscript, document: Document) -> bool:
     own = {_bare_id(name) for name in manuscript.ids}
     if own & {_bare_id(name) for name in (*document.ids, document.paper_id)}:
         return True
-    titles = fingerprint_text(manuscript.title), fingerprint_text(document.title)
-    return all(titles) and fuzz.ratio(*titles) >= _SAME_TITLE
+    titles = manuscript.title, document.title
+    return all(map(fingerprint_text, titles)) and _same_text(*titles)
 
 
 def _bare_id(name: str) -> str:

@@ -4,7 +4,8 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from kgcheck.grounding.manuscripts.pandoc import pandoc_json
 from kgcheck.grounding.manuscripts.reading import read_manuscript
 from kgcheck.grounding.numbers import numbers_of_results
 from kgcheck.grounding.quantities import quantities
-from kgcheck.grounding.remarks import Check, Remarked, SentenceState
+from kgcheck.grounding.remarks import Check, SentenceState
 from kgcheck.grounding.results import Results
 from kgcheck.grounding.score import ScoreCard, score_rules
 from kgcheck.literature.documents import Span, sentences
@@ -58,20 +59,16 @@ def source_sections(text: str, path: Path) -> tuple[SourceSection, ...]:
             places.append((level, min(numbers), max(numbers)))
     found: list[SourceSection] = []
     above: list[SourceSection] = []
-    for place, (level, start, end) in enumerate(places):
-        last = places[place + 1][1] - 1 if place + 1 < len(places) else len(lines)
+    for (level, start, end), (_, after, _) in pairwise([*places, (0, len(lines) + 1, 0)]):
         above = [s for s in above if s.level < level]
         heading = " ".join(lines[start - 1].strip().strip("#").split())
         kind = kind_of(heading)
         if kind == "other":
             kind = next((s.kind for s in reversed(above) if s.kind != "other"), "other")
         listing = bool(REFERENCES_HEADING.match(heading)) or any(s.listing for s in above)
-        body = "\n".join(lines[end - 1 : last])
-        section = SourceSection(
-            heading=heading, level=level, kind=kind, listing=listing, first=end, last=last, body=body
-        )
-        above.append(section)
-        found.append(section)
+        body = "\n".join(lines[end - 1 : after - 1])
+        above.append(SourceSection(heading, level, kind, listing, end, after - 1, body))
+        found.append(above[-1])
     return tuple(found)
 
 
@@ -171,11 +168,7 @@ class ManuscriptSource(NamedTuple):
 def draft_of(source: str, path: Path) -> ManuscriptSource:
     """A Markdown manuscript."""
     source = source if source.endswith("\n") else f"{source}\n"
-    return ManuscriptSource(
-        source=source,
-        manuscript=read_manuscript(path, source.encode()),
-        sections=source_sections(source, path),
-    )
+    return ManuscriptSource(source, read_manuscript(path, source.encode()), source_sections(source, path))
 
 
 class Aim(NamedTuple):
@@ -233,12 +226,8 @@ def revised(
     }
     small = client.small
     if small:
-        question = {name: question[name] for name in ("task", "question", "section")} | {
-            # What some tasks speak of.
-            name: some[:_FEW]
-            for name, some in (("results", question["results"]), ("passages", question["passages"]))
-            if some
-        }
+        few = {name: question[name][:_FEW] for name in ("results", "passages") if question[name]}
+        question = {name: question[name] for name in ("task", "question", "section")} | few
     messages = messages_of(_SHORT_TASK if small else _TASK, question)
     answer, _ = client.answer(messages, _form_of(section.body) if small else WrittenSection, meter=meter)
     return answer.text, tuple(answer.left_out)
@@ -265,8 +254,7 @@ def revision_of(
     path: Path,
 ) -> tuple[ManuscriptSource, Revision] | str:
     """The manuscript with what was written, its citations of passages in its own form."""
-    section = draft.sections[place]
-    references = draft.manuscript.references
+    section, references = draft.sections[place], draft.manuscript.references
     marks = {name: r.label or r.key for r in references for name in ids_of_reference(r)}
     keyed = any(m.form == "key" for b in draft.manuscript.blocks for m in b.markers)
     most = max((n for r in references if (n := plain_number(r.label)) is not None), default=len(references))
@@ -284,17 +272,22 @@ def revision_of(
             added[most] = passage.entry
             marks |= dict.fromkeys(passage.ids, mark)
         cited[name] = mark
-    body = _PASSAGES.sub(_in_form(cited, keyed=keyed), written)
+
+    def in_form(match: re.Match[str]) -> str:
+        own = dict.fromkeys(cited[name] for name in re.findall(r"P\d+", match[1]))
+        return f"[{'; '.join(f'@{m}' for m in own)}]" if keyed else f"[{', '.join(own)}]"
+
+    body = _PASSAGES.sub(in_form, written)
     source = with_body(draft.source, section, body)
     if added:
         source = with_references(source, source_sections(source, path), added)
     new = draft_of(source, path)
     headings, own = [s.heading for s in draft.sections], [s.heading for s in new.sections]
-    more = len(own) - len(headings)
-    inner = new.sections[place + 1 : place + 1 + max(more, 0)]
-    if own[: place + 1] + own[place + 1 + max(more, 0) :] != headings or any(s.level <= section.level for s in inner):
+    more = max(len(own) - len(headings), 0)
+    inner = new.sections[place + 1 : place + 1 + more]
+    if own[: place + 1] + own[place + 1 + more :] != headings or any(s.level <= section.level for s in inner):
         return "it changes the headings of the manuscript"
-    revision = Revision(
+    return new, Revision(
         section=section,
         body=body,
         old=draft.manuscript,
@@ -303,15 +296,6 @@ def revision_of(
         added=tuple(r.key for r in new.manuscript.references[len(references) :][: len(added)]),
         left_out=left_out,
     )
-    return new, revision
-
-
-def _in_form(cited: dict[str, str], *, keyed: bool) -> Callable[[re.Match[str]], str]:
-    def written(match: re.Match[str]) -> str:
-        marks = dict.fromkeys(cited[name] for name in re.findall(r"P\d+", match[1]))
-        return f"[{'; '.join(f'@{m}' for m in marks)}]" if keyed else f"[{', '.join(marks)}]"
-
-    return written
 
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -333,26 +317,41 @@ _MARKUP = re.compile(
 
 def objection_to(revision: Revision, results: Results | None) -> str:
     """Say why the new text of a section is rejected, before it is grounded."""
-    before, after = _changed(revision.old.blocks, revision.new.blocks)
-    return (
-        _list_differs(revision)
-        or _hidden(revision)
-        or _strange_markup(revision)
-        or _strange_citation(revision, after)
-        or _strange_number(revision, after, results)
-        or _lost(revision, before, after)
-    )
+    old, new, body, before = revision.old.references, revision.new.references, revision.body, revision.section.body
+    if new[: len(old)] != old or tuple(r.key for r in new[len(old) :]) != revision.added:
+        return "the list of references does not stay as it was"
+    # Programs may read signs that nobody sees.
+    shown = body.replace("\t", " ").replace("\r", "")
+    if visible(shown, layout=True) != shown and visible(before, layout=True) == before:
+        return "it holds signs that cannot be seen"
+    known = "\n".join((before, *revision.given))
+    marks = dict.fromkeys(m[0].strip() for m in _MARKUP.finditer(body))
+    if strange := next((mark for mark in marks if mark.rstrip(".") not in known), ""):
+        return f"it brings in {strange!r}, which is neither in the old text nor in what was given"
+    if before.count("![") > body.count("!["):
+        return "it loses a figure"
+    was, now = _changed(revision.old.blocks, revision.new.blocks)
+    return _strange_citation(revision, now) or _strange_number(revision, now, results) or _lost(revision, was, now)
 
 
 def objection_to_remarks(old: Grounded, new: Grounded, left_out: Sequence[str]) -> str:
     """Say why the new text is rejected for what was found of it."""
-    more = Counter(map(_contradiction, _contradicted(new))) - Counter(map(_contradiction, _contradicted(old)))
-    for remarked in _contradicted(new):
-        if more[_contradiction(remarked)] > 0:
-            return f"it is contradicted: {remarked.remark.words.lower()}: {remarked.note}"
+    before, after = (
+        [
+            ((r.remark, r.stated, r.found, r.reference), r)
+            for r in found.remarks
+            if r.state is SentenceState.CONTRADICTED
+        ]
+        for found in (old, new)
+    )
+    more = Counter(what for what, _ in after) - Counter(what for what, _ in before)
+    if wrong := next((remarked for what, remarked in after if more[what] > 0), None):
+        return f"it is contradicted: {wrong.remark.words.lower()}: {wrong.note}"
     if new.incomplete and not old.incomplete:
         return "what it states could not be looked up"
-    lost = sorted(_verified(old) - _verified(new))
+    graph = [r for r in old.remarks if r.remark.check is Check.GRAPH and r.state is SentenceState.VERIFIED]
+    kept = {r.stated for r in new.remarks if r.remark.check is Check.GRAPH and r.state is SentenceState.VERIFIED}
+    lost = sorted({r.stated for r in graph if r.stated} - kept)
     unnamed = [fact for fact in lost if not any(fact.casefold() in one.casefold() for one in left_out)]
     return f"it loses the verified fact {unnamed[0]!r}, and does not say so" if unnamed else ""
 
@@ -366,37 +365,12 @@ def _changed(old: Sequence[Block], new: Sequence[Block]) -> tuple[Sequence[Block
     return old[start : len(old) - end], new[start : len(new) - end]
 
 
-def _list_differs(revision: Revision) -> str:
-    old, new = revision.old.references, revision.new.references
-    if new[: len(old)] != old or tuple(r.key for r in new[len(old) :]) != revision.added:
-        return "the list of references does not stay as it was"
-    return ""
-
-
-def _hidden(revision: Revision) -> str:
-    """Object to signs that nobody sees: programs may read them."""
-    text = revision.body.replace("\t", " ").replace("\r", "")
-    if visible(text, layout=True) != text and visible(revision.section.body, layout=True) == revision.section.body:
-        return "it holds signs that cannot be seen"
-    return ""
-
-
-def _strange_markup(revision: Revision) -> str:
-    known = "\n".join((revision.section.body, *revision.given))
-    marks = dict.fromkeys(m[0].strip() for m in _MARKUP.finditer(revision.body))
-    strange = next((mark for mark in marks if mark.rstrip(".") not in known), "")
-    if strange:
-        return f"it brings in {strange!r}, which is neither in the old text nor in what was given"
-    figures = revision.section.body.count("![") - revision.body.count("![")
-    return "it loses a figure" if figures > 0 else ""
-
-
 def _strange_citation(revision: Revision, after: Iterable[Block]) -> str:
     keys = {r.key for r in revision.new.references}
     strange = next((k for block in after for m in block.markers for k in m.keys if k not in keys), "")
     if not strange:
-        finder = AuthorYears(revision.new.references)
-        old = {revision.section.body[m.start : m.end] for m in finder.marks(revision.section.body)}
+        finder, before = AuthorYears(revision.new.references), revision.section.body
+        old = {before[m.start : m.end] for m in finder.marks(before)}
         names = (revision.body[m.start : m.end] for m in finder.marks(revision.body) if not m.found)
         strange = next((name for name in names if name not in old), "")
     return f"it cites {strange!r}, which is neither in the list nor was given" if strange else ""
@@ -414,18 +388,16 @@ def _strange_number(revision: Revision, after: Sequence[Block], results: Results
     if results:
         for text in _statements(after, revision.old.tables, revision.new.tables):
             right.update(text[start:end] for start, end in numbers_of_results(text, results))
-    body = revision.body
+    body, most = revision.body, len(revision.new.references)
     own = quantities(body)
     measured = [(q.start, q.number_end) for q in own]
-    most = len(revision.new.references)
     cited = [m.span() for m in _CITED.finditer(body) if all(0 < int(n) <= most for n in re.findall(r"\d+", m[0]))]
     for at, word in _numbered(body):
         if _covering(cited, at) is not None:
             continue
         place = _covering(measured, at)
-        if place is None:
-            fine = word in words
-        else:
+        fine = word in words
+        if place is not None:
             quantity = own[place]
             fine = (quantity.value, quantity.unit, quantity.comparator) in known
             if not fine:
@@ -459,10 +431,9 @@ def _statements(after: Iterable[Block], old: Sequence[Table], new: Sequence[Tabl
         for marker in block.markers:
             text = text[: marker.start] + " " * (marker.end - marker.start) + text[marker.end :]
         yield from (text[start:end] for start, end in block.spans)
-    for table in new:
-        if table.rows not in [t.rows for t in old]:
-            head = " ".join(table.rows[0]) if table.rows else ""
-            yield from (f"{head} {' '.join(row)}" for row in table.rows)
+    known = [t.rows for t in old]
+    for rows in (table.rows for table in new if table.rows and table.rows not in known):
+        yield from (f"{' '.join(rows[0])} {' '.join(row)}" for row in rows)
 
 
 def _lost(revision: Revision, before: Sequence[Block], after: Sequence[Block]) -> str:
@@ -474,30 +445,12 @@ def _lost(revision: Revision, before: Sequence[Block], after: Sequence[Block]) -
     kept = {q for b in after for q in _measured(b.text, _places(b))} | _measured(revision.body)
     for block in before:
         for q in quantities(block.text, _places(block)):
-            shown = block.text[q.start : q.number_end].strip()
-            if (q.value, q.unit, q.comparator) not in kept and not {shown, block.text[q.start : q.end]} & named:
-                return f"it loses the number {block.text[q.start : q.end]}, and does not say so"
+            number, whole = block.text[q.start : q.number_end].strip(), block.text[q.start : q.end]
+            if (q.value, q.unit, q.comparator) not in kept and not {number, whole} & named:
+                return f"it loses the number {whole}, and does not say so"
     tables = [t.rows for t in revision.new.tables]
-    if any(t.rows not in tables for t in revision.old.tables):
-        return "it loses or changes a table"
-    return ""
+    return "it loses or changes a table" if any(t.rows not in tables for t in revision.old.tables) else ""
 
 
 def _places(block: Block) -> list[Span]:
     return [(m.start, m.end) for m in block.markers]
-
-
-def _contradicted(found: Grounded) -> list[Remarked]:
-    return [r for r in found.remarks if r.state is SentenceState.CONTRADICTED]
-
-
-def _contradiction(remarked: Remarked) -> tuple[object, ...]:
-    return remarked.remark, remarked.stated, remarked.found, remarked.reference
-
-
-def _verified(found: Grounded) -> set[str]:
-    return {
-        r.stated
-        for r in found.remarks
-        if r.remark.check is Check.GRAPH and r.state is SentenceState.VERIFIED and r.stated
-    }

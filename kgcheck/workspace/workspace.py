@@ -328,16 +328,18 @@ class Workspace(Context):
     def ground(self, manuscript: PathLike, **options: Any) -> "tuple[Grounded, Notes]":
         """Hold a manuscript against graph, papers, its citations and results, as named; options: `TextOptions`."""
         from kgcheck.grounding.ground import ground_manuscript
+        from kgcheck.grounding.manuscripts.reading import read_manuscript
 
-        return ground_manuscript(self, Path(manuscript), options_from(TextOptions, options))
+        return ground_manuscript(self, read_manuscript(Path(manuscript)), options_from(TextOptions, options))
 
     def ground_text(
         self, text: str, form: Literal["markdown", "text"] = "markdown", **options: Any
     ) -> "tuple[Grounded, Notes]":
         """Hold a text that stands in no file against the same; options: `TextOptions`."""
-        from kgcheck.grounding.ground import ground_text
+        from kgcheck.grounding.ground import ground_manuscript
+        from kgcheck.grounding.manuscripts.reading import read_given
 
-        return ground_text(self, text, form, options_from(TextOptions, options))
+        return ground_manuscript(self, read_given(text, form), options_from(TextOptions, options))
 
     def score(
         self, manuscript: PathLike, *, before: PathLike | None = None, **options: Any

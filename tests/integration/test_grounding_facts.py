@@ -16,6 +16,7 @@ from kgcheck.model import CheckType
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import audited, demo
+from tests.support.manuscripts import manuscript
 
 SCHEMA = load_schema()
 
@@ -25,11 +26,9 @@ SENTENCES = """
 APOE is associated with Alzheimer's disease. | v
 Alzheimer's disease is associated with APOE. | v
 Variants of the APOE gene are associated with Alzheimer's disease [3]. | v
-APOE variants have been linked to Alzheimer's disease. | v
 The association between APOE and Alzheimer's disease is well established. | v
 We confirmed that APOE contributes to Alzheimer's disease. | v
 Mutations in SOD1 cause amyotrophic lateral sclerosis. | v
-Amyotrophic lateral sclerosis is caused by mutations in SOD1. | v
 SOD1, which is mutated in amyotrophic lateral sclerosis, was sequenced. | v
 Mutations in SOD1 cause amyotrophic lateral sclerosis (ALS), and other genes are unknown. | v
 SOD1 is associated with Huntington's disease. | u
@@ -37,7 +36,6 @@ Mutations in SOD1 cause Parkinson's disease. | u
 JAK2 interacts with TYK2. | v
 JAK2 and TYK2 interact. | v
 JAK2 and TYK2 interact with each other. | v
-JAK2 binds directly to the TYK2 protein. | v
 The interaction between JAK2 and TYK2 was confirmed. | v
 Binding of JAK2 to TYK2 was observed. | v
 An interaction of JAK2 with TYK2 has been reported. | v
@@ -45,29 +43,22 @@ The JAK2-TYK2 interaction was demonstrated. | v
 JAK2 forms a complex with TYK2. | v
 It has been shown that JAK2 physically interacts with both TYK2 and TLR4. | vv
 APOE interacts with TREM2 and SORL1. | vv
-APOE and SORL1 interact with TREM2 here. | vv
 APOE interacts with TREM2, but not with SORL1. | vd
-APOE interacts with APP. | v
 JAK2 interacts with BACE1. | u
 JAK2 and BACE1 form a complex. | u
 HMGCR interacts with TYK2. | r
 HMGCR does not interact with TYK2. | D
 TLR4 is expressed in the hippocampus. | v
-Expression of TLR4 was detected in kidney. | v
 TLR4 protein is present in the spleen and the lung. | vv
 TLR4 is expressed in the eye. | u
 AK4 has adenylate kinase activity. | r
 AK4 has no adenylate kinase activity. | D
 APOE is not associated with Alzheimer's disease. | d
-APOE isn't associated with Alzheimer's disease. | d
-APOE has never been linked to Alzheimer's disease. | d
 There is no association between APOE and Alzheimer's disease. | d
-We found no association of APOE with Alzheimer's disease. | d
 No association was found between APOE and Alzheimer's disease. | d
 APOE showed no association with Alzheimer's disease. | d
 APOE is unrelated to Alzheimer's disease. | d
 JAK2 does not bind TYK2. | d
-JAK2 cannot interact with TYK2. | d
 JAK2 and TYK2 do not interact. | d
 JAK2 failed to bind TYK2. | d
 Neither JAK2 nor TLR4 interacts with TYK2. | dd
@@ -78,12 +69,10 @@ TLR4 is absent from the hippocampus. | d
 JAK2 does not interact with BACE1. |
 JAK2 not only interacts with TYK2. | v
 JAK2 may interact with BACE1. |
-JAK2 is thought to interact with BACE1. |
 Whether JAK2 interacts with BACE1 was not known. |
 We tested whether JAK2 interacts with BACE1. |
 Does JAK2 interact with BACE1? |
 If JAK2 interacts with BACE1, cells die. |
-We hypothesized that JAK2 interacts with BACE1. |
 A previous report claimed that JAK2 interacts with BACE1. |
 Miller et al. reported that JAK2 interacts with BACE1. |
 JAK2 inhibitor binds BACE1. |
@@ -95,20 +84,17 @@ In mice, JAK2 interacts with BACE1. |
 In yeast, JAK2 does not interact with TYK2. |
 Jak2 interacts with Bace1. |
 JAK2 and BACE1 were sequenced. |
-The interaction between JAK2 and BACE1 was investigated. |
 JAK2 was discussed. BACE1 binds nothing. |
 SOD1 is expressed in patients with Huntington's disease. |
 APP interacts with BACE1, as the APP crashed. | v
 JAK2 is an interaction partner of TYK2. | v
 Among the partners of JAK2 is TYK2. | v
-It is well known that JAK2 is bound by TYK2. | v
 JAK2, whose regulation is complex, binds to TYK2. | v
 The partners of JAK2 include TYK2. | v
 JAK2 interacts with TYK2 but not with TLR4. | vd
 APOE and SORL1 interact with TREM2 and APP, respectively. | vv
 APOE and SORL1 interact with TREM2, respectively. |
 The role of APOE in Alzheimer's disease is established. | v
-APOE plays a role in Alzheimer's disease. | v
 Patients with Alzheimer's disease carry variants of APOE. | v
 In Alzheimer's disease, APOE is frequently altered. | v
 APOE's association with Alzheimer's disease is beyond doubt. | v
@@ -142,10 +128,8 @@ LETTERS = {
 }
 
 
-def written(*paragraphs: str, title: str = "", section: str = "results") -> Manuscript:
-    """A manuscript of some paragraphs."""
-    blocks = tuple(Block(text=text, section=section) for text in paragraphs)
-    return Manuscript(name="text.md", format="markdown", sha256="0" * 64, title=title, blocks=blocks)
+def written(*paragraphs: str, title: str = "") -> Manuscript:
+    return manuscript([Block(text=text, section="results") for text in paragraphs], title=title)
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +153,10 @@ def edges(remarks: list[Remarked], number: int = 1) -> list[tuple[Remark, Senten
 def remarked(facts: FactCheck) -> dict[str, list[Remarked]]:
     """Remarks by sentence, each alone in its paragraph."""
     texts = [line.partition(" | ")[0].removesuffix(" |") for line in SENTENCES]
-    manuscript = written(*texts)
+    whole = written(*texts)
     found: dict[str, list[Remarked]] = {text: [] for text in texts}
-    numbers = {s.number: texts[s.block] for s in manuscript.sentences}
-    for remark in facts.remarks(manuscript):
+    numbers = {s.number: texts[s.block] for s in whole.sentences}
+    for remark in facts.remarks(whole):
         found[numbers[remark.sentence or 0]].append(remark)
     return found
 
@@ -264,7 +248,7 @@ def test_methods_legends_and_thanks_state_nothing(facts: FactCheck) -> None:
     legend = Block(kind="legend", text=text, section="results")
     blocks = (thanks, legend, Block(text=text, section="methods"))
 
-    assert facts.remarks(written("x").model_copy(update={"blocks": blocks})) == []
+    assert facts.remarks(manuscript(blocks)) == []
 
 
 def test_a_symbol_of_the_organism_of_a_paper_is_not_human(facts: FactCheck) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from kgcheck.options import TextOptions
 from kgcheck.workspace.file_jobs import ground_folder
 from kgcheck.workspace.workspace import Workspace
 from tests.support.literature import build_index
+from tests.support.manuscripts import manuscript
 
 PAPERS = (
     ("10.5555/one", "Zincol and gout", "Zincol reduced the risk of gout in 400 adults.", ()),
@@ -35,13 +37,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiteratureIndex]
         yield opened
 
 
-def remarks(index: LiteratureIndex, *texts: str, **fields: object) -> list[Remarked]:
-    return PaperSupport(index, TrainedVerifier()).remarks(manuscript(*texts, **fields))
+def remarks(index: LiteratureIndex, *texts: str, **fields: Any) -> list[Remarked]:
+    return PaperSupport(index, TrainedVerifier()).remarks(written(*texts, **fields))
 
 
-def manuscript(*texts: str, **fields: object) -> Manuscript:
-    blocks = tuple(Block(text=text, section="results") for text in texts)
-    return Manuscript(name="a.md", format="markdown", sha256="0" * 64, blocks=blocks, **fields)
+def written(*texts: str, **fields: Any) -> Manuscript:
+    return manuscript([Block(text=text, section="results") for text in texts], **fields)
 
 
 def test_a_paper_supports_and_is_quoted(index: LiteratureIndex) -> None:
@@ -78,48 +79,36 @@ def test_only_what_claims_something_is_looked_up_up_to_a_bound(index: Literature
         "ABC1 levels were higher than 3 in DEF2 carriers.",
         "DEF2 levels were lower than 7 in ABC1 carriers.",
     )
-    whole = manuscript(*texts)
+    whole = written(*texts)
 
     assert [s.number for s in claims_of(whole)] == [4, 5]
     assert [r.sentence for r in PaperSupport(index, TrainedVerifier(), most=1).remarks(whole)] == [4]
 
 
-def test_a_text_with_more_claims_than_are_looked_up_says_so(index: LiteratureIndex) -> None:
-    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
-    with Workspace(literature=index.folder) as workspace, open_grounder(workspace, TextOptions()) as grounder:
-        found = [grounder.ground(manuscript(*claims[:count])) for count in (MOST_SENTENCES + 1, MOST_SENTENCES)]
+CLAIMS = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
+LACKING = f"for 1 of {MOST_SENTENCES + 1} sentences that claim something"
 
-    assert [one.not_looked.get("papers") for one in found] == [
-        f"for 1 of {MOST_SENTENCES + 1} sentences that claim something",
-        None,
-    ]
+
+def test_a_text_with_more_claims_than_are_looked_up_says_so(index: LiteratureIndex) -> None:
+    with Workspace(literature=index.folder) as workspace, open_grounder(workspace, TextOptions()) as grounder:
+        found = [grounder.ground(written(*CLAIMS[:count])) for count in (MOST_SENTENCES + 1, MOST_SENTENCES)]
+
+    assert [one.not_looked.get("papers") for one in found] == [LACKING, None]
     assert not [note for note in grounder.notes if "sentences" in note]
 
 
-def test_a_job_names_the_manuscript_of_which_not_all_claims_are_looked_up(
+def test_a_job_and_a_score_name_the_manuscript_of_which_not_all_claims_are_looked_up(
     index: LiteratureIndex, tmp_path: Path
 ) -> None:
-    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
     for name, most in (("a.md", None), ("b.md", MOST_SENTENCES)):
-        (tmp_path / name).write_text("# Results\n\n" + " ".join(claims[:most]), encoding="utf-8")
+        (tmp_path / name).write_text("# Results\n\n" + " ".join(CLAIMS[:most]), encoding="utf-8")
     job = GroundJob(kind="ground", folder=".", files=("*.md",))
     with Workspace(literature=index.folder) as workspace:
         work = ground_folder(workspace, tmp_path, job, bibliography=None, results=None, out=None, before=())
+        _, notes = workspace.score(tmp_path / "a.md")
 
     assert [note for note in work.notes if "papers" in note or "results" in note] == [
-        f"a.md: papers not looked at: for 1 of {MOST_SENTENCES + 1} sentences that claim something",
+        f"a.md: papers not looked at: {LACKING}",
         "results not looked at: no canonical results are named",
     ]
-
-
-def test_a_score_says_that_not_all_claims_are_looked_up(index: LiteratureIndex, tmp_path: Path) -> None:
-    claims = [f"ABC1 levels were higher than {number} in DEF2 carriers." for number in range(3, 4 + MOST_SENTENCES)]
-    (tmp_path / "a.md").write_text("# Results\n\n" + " ".join(claims), encoding="utf-8")
-    with Workspace(literature=index.folder) as workspace:
-        _, notes = workspace.score(tmp_path / "a.md")
-    with Workspace() as workspace:
-        _, none = workspace.score(tmp_path / "a.md")
-
-    lacking = f"papers not looked at: for 1 of {MOST_SENTENCES + 1} sentences that claim something"
-    assert [note for note in notes if "not looked at" in note] == [lacking]
-    assert not [note for note in none if "not looked at" in note]
+    assert [note for note in notes if "not looked at" in note] == [f"papers not looked at: {LACKING}"]

@@ -36,26 +36,16 @@ from tests.unit.test_references import OTHER, TITLES, work
 
 
 class FixedWorks:
-    """A world with works by DOI."""
+    """A world with works by DOI, which may say of what else it was looked through."""
 
-    def __init__(self, *works: Work) -> None:
-        self.works = works
+    def __init__(self, *works: Work, looked: tuple[Evidence, ...] = ()) -> None:
+        self.works, self.looked = works, looked
         self.requests: list[int] = []
 
     def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
         self.requests.append(len(references))
-        return [WorksFound(by_id=tuple(w for w in self.works if f"doi:{r.doi}" in w.ids)) for r in references]
-
-
-class SilentWorks(FixedWorks):
-    """A world that says of what else it was looked through."""
-
-    def __init__(self, absent: Evidence, *works: Work) -> None:
-        super().__init__(*works)
-        self.absent = absent
-
-    def find(self, references: Sequence[CitedWork]) -> list[WorksFound]:
-        return [found.model_copy(update={"looked": (self.absent,)}) for found in super().find(references)]
+        named = ([w for w in self.works if f"doi:{r.doi}" in w.ids] for r in references)
+        return [WorksFound(by_id=tuple(works), looked=self.looked) for works in named]
 
 
 def entry(key: str, doi: str = "", title: str = "") -> CitedWork:
@@ -74,6 +64,9 @@ def test_markers_out_of_range_are_found_where_they_stand() -> None:
     assert (remark.sentence, remark.stated, remark.state) == (2, "99", SentenceState.CONTRADICTED)
     assert sentence.text[remark.start : remark.end] == "[1,99]"
     assert "1 to 1" in remark.note
+    # Without a list nothing is known of markers.
+    remarks = check_citations(manuscript([cited("Kinase A binds B [].", "1")]), None)
+    assert [(r.state, r.unavailable) for r in remarks] == [(SentenceState.NOT_CHECKABLE, True)]
 
 
 def test_a_world_of_lists_that_knows_few_of_a_list_tells_little(tmp_path: Path) -> None:
@@ -83,18 +76,12 @@ def test_a_world_of_lists_that_knows_few_of_a_list_tells_little(tmp_path: Path) 
 
     def state(*missing: CitedWork) -> list[SentenceState]:
         text = manuscript([cited("A binds B [].", "1")], [*known, *missing])
-        remarks = check_citations(text, SilentWorks(absent, *papers))
+        remarks = check_citations(text, FixedWorks(*papers, looked=(absent,)))
         return [r.state for r in of(remarks, Remark.REFERENCE_UNKNOWN)]
 
     lost = [entry(f"x{n}", f"10.5555/x{n}", TITLES[0]) for n in range(3)]
     assert state(lost[0]) == [SentenceState.UNSUPPORTED]
     assert state(*lost) == [SentenceState.NOT_CHECKABLE] * 3
-
-
-def test_without_a_list_nothing_is_known_of_markers() -> None:
-    remarks = check_citations(manuscript([cited("Kinase A binds B [].", "1")]), None)
-
-    assert [(r.state, r.unavailable) for r in remarks] == [(SentenceState.NOT_CHECKABLE, True)]
 
 
 def test_a_retracted_reference_is_remarked_at_each_sentence_that_cites_it() -> None:
@@ -206,20 +193,15 @@ def test_a_sentence_is_read_against_the_paper_that_it_cites(index: LiteratureInd
     assert statement_of(text.sentences[0]) == "Kinase A binds kinase B in yeast."
 
 
-def test_a_paper_says_nothing_for_itself(index: LiteratureIndex) -> None:
-    blocks = [cited("Kinase A binds kinase B in yeast [].", "1")]
-    text = manuscript(blocks, [entry("1", "10.5555/k")], ids=("doi:10.5555/k",))
-
-    assert CitedPapers(index, TrainedVerifier()).remarks(text) == []
-
-
-def test_a_cited_paper_that_is_removed_meanwhile_is_left_out(
+def test_a_paper_says_nothing_for_itself_and_one_that_is_removed_meanwhile_nothing_at_all(
     index: LiteratureIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remove_papers(monkeypatch, "doi:10.5555/k")
-    text = manuscript([cited("Kinase A binds kinase B in yeast [].", "1")], [entry("1", "10.5555/k")])
+    blocks, listed = [cited("Kinase A binds kinase B in yeast [].", "1")], [entry("1", "10.5555/k")]
 
-    assert CitedPapers(index, TrainedVerifier()).remarks(text) == []
+    own = manuscript(blocks, listed, ids=("doi:10.5555/k",))
+    assert CitedPapers(index, TrainedVerifier()).remarks(own) == []
+    remove_papers(monkeypatch, "doi:10.5555/k")
+    assert CitedPapers(index, TrainedVerifier()).remarks(manuscript(blocks, listed)) == []
 
 
 SUBJECTS = ("Copper pumps of liver", "Wing veins of flies", "Roots of maize", "Sleep of mice", "Ice in clouds")

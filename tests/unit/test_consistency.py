@@ -6,20 +6,23 @@ from hypothesis import strategies as st
 
 from kgcheck.choices import SectionKind
 from kgcheck.grounding.consistency import check_consistency
-from kgcheck.grounding.manuscript import Block, Manuscript, Table
+from kgcheck.grounding.manuscript import Block, Manuscript
 from kgcheck.grounding.remarks import Remark, Remarked, SentenceState
+from tests.support.manuscripts import manuscript
 from tests.support.spent import spent
 
 WHOLE = "We treated mice with zinc and counted their cells each week until the end of the trial."
 
 
-def manuscript(*blocks: tuple[SectionKind, str], tables: tuple[Table, ...] = ()) -> Manuscript:
-    made = tuple(Block(section=kind, text=text) for kind, text in blocks)
-    return Manuscript(name="note.md", format="markdown", sha256="0" * 64, blocks=made, tables=tables)
+Part = tuple[SectionKind, str]
 
 
-def found(*blocks: tuple[SectionKind, str], tables: tuple[Table, ...] = ()) -> list[tuple[Remark, str, str]]:
-    return [(r.remark, r.stated, r.found) for r in check_consistency(manuscript(*blocks, tables=tables))]
+def of_parts(*parts: Part) -> Manuscript:
+    return manuscript(Block(section=kind, text=text) for kind, text in parts)
+
+
+def found(*parts: Part) -> list[tuple[Remark, str, str]]:
+    return [(r.remark, r.stated, r.found) for r in check_consistency(of_parts(*parts))]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def found(*blocks: tuple[SectionKind, str], tables: tuple[Table, ...] = ()) -> l
     ],
 )
 def test_words_that_the_numbers_of_their_sentence_deny_are_remarked(text: str, remark: Remark) -> None:
-    (remarked,) = check_consistency(manuscript(("results", text)))
+    (remarked,) = check_consistency(of_parts(("results", text)))
 
     assert (remarked.remark, remarked.state) == (remark, SentenceState.UNSUPPORTED)
     assert remarked.evidence[0].quote == text
@@ -84,8 +87,8 @@ def test_a_symbol_of_which_two_signs_changed_places_is_remarked() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(("abstract", "results")), st.text(min_size=1, max_size=200)), max_size=4))
-def test_any_text_is_read(blocks: list[tuple[SectionKind, str]]) -> None:
-    text = manuscript(*(block for block in blocks if block[1].strip()))
+def test_any_text_is_read(blocks: list[Part]) -> None:
+    text = of_parts(*(block for block in blocks if block[1].strip()))
     remarks: list[Remarked] = check_consistency(text)
 
     assert all(r.stated == text.sentences[(r.sentence or 0) - 1].text[r.start : r.end] for r in remarks)

@@ -62,35 +62,23 @@ def test_thresholds_and_limits_decide_the_exit_code(note: Path) -> None:
     assert ground(note, "--max", "nothing=0").refuses("")
 
 
-def test_every_form_is_written_to_a_folder(note: Path) -> None:
+def test_every_form_is_written_to_a_folder_and_hostile_words_stay_words(note: Path) -> None:
+    note.write_text(NOTE.replace("It rose", "<script>alert(1)</script> rose"), encoding="utf-8")
+
     ground(note, "--out", note.with_name("out"))
 
-    out = note.with_name("out")
-    html = (out / "ground.html").read_text(encoding="utf-8")
+    html = note.with_name("out").joinpath("ground.html").read_text(encoding="utf-8")
     assert 'class="sentence contradicted"' in html
     assert "script-src 'sha256-" in html
-    assert "| line 3 | contradicted |" in (out / "ground.md").read_text(encoding="utf-8")
-
-
-def test_hostile_words_stay_words(tmp_path: Path) -> None:
-    path = tmp_path / "note.txt"
-    text = "Abstract\n\n<script>alert(1)</script> was seen in 5 mice [7].\n\nReferences\n\n1. Lee A. T. 2010.\n"
-    path.write_text(text, encoding="utf-8")
-
-    html = kgcheck("ground", path, "--format", "html", cwd=tmp_path).out
-
     assert "<script>alert" not in html
-    assert "&lt;script&gt;alert" in html
+    assert "| line 3 | contradicted |" in note.with_name("out").joinpath("ground.md").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "empty.md").write_text("", encoding="utf-8")
-    (tmp_path / "note.xyz").write_bytes(b"\x00\x01\x02")
-
-    for name in ("missing.md", "empty.md", "note.xyz"):
-        assert kgcheck("ground", name, cwd=tmp_path).refuses(), name
-    (tmp_path / "note.md").write_text(NOTE, encoding="utf-8")
-    assert kgcheck("ground", "note.md", "--results", "note.md", cwd=tmp_path).refuses("note.md is no JSON")
+def test_what_cannot_be_read_is_one_clear_error(note: Path) -> None:
+    note.with_name("empty.md").write_text("", encoding="utf-8")
+    for name in ("missing.md", "empty.md"):
+        assert kgcheck("ground", name, cwd=note.parent).refuses(), name
+    assert kgcheck("ground", "note.md", "--results", "note.md", cwd=note.parent).refuses("note.md is no JSON")
 
 
 def test_every_remark_has_words_and_the_docs_have_them() -> None:

@@ -10,7 +10,7 @@ from benchmarks.ground_damage import QUOTAS
 from benchmarks.ground_faults import Edited, Fault, Target, Work
 from benchmarks.ground_jats import Paper
 from benchmarks.ground_score import Places, Score, alarms_of, found, locate, plain
-from benchmarks.ground_sentences import damage, places_of, results_of
+from benchmarks.ground_sentences import damage, places_of
 from tests.support.jats import article
 
 ABSTRACT = """<abstract><p>Of 120 mice, 37.5% were awake at night, an odds ratio of 1.84 (95% CI 1.20 to 2.90).</p>
@@ -95,15 +95,6 @@ def test_a_fault_is_in_the_copy_and_nothing_else_is(kind: str, paper: Paper, tmp
     assert plain(fault.after) in plain((tmp_path / "text.txt").read_text(encoding="utf-8"))
 
 
-def test_a_symbol_becomes_an_earlier_one(paper: Paper, tmp_path: Path) -> None:
-    at = paper.passages[0].text.index("A1B")
-
-    copy, fault = _damaged(paper, "old_symbol", Target(0, start=at, end=at + 3, value="ZZ9"))
-
-    assert _changed(paper, copy, tmp_path) == ("A1B", "ZZ9")
-    assert fault.sentence.startswith("Kinase ZZ9 of mice")
-
-
 def test_marks_and_entries_outlive_the_other_forms(paper: Paper, tmp_path: Path) -> None:
     for form in ("markdown", "text"):
         paper.write(tmp_path / form, form)
@@ -114,10 +105,6 @@ def test_marks_and_entries_outlive_the_other_forms(paper: Paper, tmp_path: Path)
             r"1\.\s+Doe J \(1999\) Purification of kinases from livers of sleeping animals\. Made Up", text
         )
         assert re.search(r"2\.\s+Roe J \(1999\) Stability of purified kinases .* doi:\s10\.5555/21", text)
-
-
-def test_results_are_named_by_the_words_around_them(paper: Paper) -> None:
-    assert set(results_of(paper).values()) == {120, 37.5, 1.84, 1.2, 2.9}
 
 
 def test_a_report_is_scored_by_place_and_by_remark(paper: Paper) -> None:

@@ -30,13 +30,11 @@ def marks(text: str, references: tuple[CitedWork, ...] = NUMBERED) -> list[tuple
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A binds B [3].", [("[3]", ("r3",))]),
         ("A binds B [3,5; 7].", [("[3,5; 7]", ("r3", "r5", "r7"))]),
         ("A binds B [3\u20135].", [("[3\u20135]", ("r3", "r4", "r5"))]),
         ("A binds B [2]-[5].", [("[2]-[5]", ("r2", "r3", "r4", "r5"))]),
         ("A binds B [1],[2], also C[3].", [("[1]", ("r1",)), ("[2]", ("r2",))]),
-        ("A binds B [see 3, 4].", [("[see 3, 4]", ("r3", "r4"))]),
-        ("A binds B [3, p. 12].", [("[3, p. 12]", ("r3",))]),
+        ("A binds B [see 3, 4, p. 12].", [("[see 3, 4, p. 12]", ("r3", "r4"))]),
         ("A binds B [99].", [("[99]", ("99",))]),
         ("As in ref. 7 and [8], A binds B.", [("7", ("r7",)), ("[8]", ("r8",))]),
         ("A binds B.\xb3,\u2074 C does not.", [("\xb3,\u2074", ("r3", "r4"))]),
@@ -50,7 +48,6 @@ def test_numbers(text: str, expected: list[tuple[str, tuple[str, ...]]]) -> None
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A binds B (Lee et al., 2020).", [("Lee et al., 2020", ("lee",))]),
         ("(see Lee et al. 2020; Chan, 2019a)", [("Lee et al. 2020", ("lee",)), ("Chan, 2019a", ("chan-a",))]),
         ("As Chan (2019a,b) found.", [("Chan (2019a,b)", ("chan-a", "chan-b"))]),
         ("Van den Berg and O'Neill (1999) saw it.", [("Van den Berg and O'Neill (1999)", ("berg",))]),
@@ -59,7 +56,6 @@ def test_numbers(text: str, expected: list[tuple[str, tuple[str, ...]]]) -> None
             "Known (Zorn et al., 1987), and Lee et al. (2020) agree.",
             [("Zorn et al., 1987", ("Zorn 1987",)), ("Lee et al. (2020)", ("lee",))],
         ),
-        ("(Lee et al., 2021)", [("Lee et al., 2021", ("Lee 2021",))]),
         # The years of a life, and two works.
         ("As Chan (1874\u20131938) found, and Lee (1901-1977) denied.", []),
     ],
@@ -68,45 +64,15 @@ def test_authors_and_years(text: str, expected: list[tuple[str, tuple[str, ...]]
     assert marks(text, NAMED) == expected
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "(Fig. 3)",
-        "(Figure 2A)",
-        "[Ca2+]",
-        "95% CI [1.2, 3.4]",
-        "a 95% CI of [1, 3]",
-        "in (2020)",
-        "[sic]",
-        "p53 [1 mM]",
-        "x[3]",
-        "a_i[2]",
-        "the interval [2, 8]",
-        "[2020]",
-        "[n = 3]",
-        "[n=3]",
-        "5 [2-9]",
-        "Eq. [3]",
-        "[0, 1]",
-        "[3H]thymidine",
-        "[1]benzothiophene",
-        "values of [10, 12] mm",
-        "y = [4]",
-        "[14]-year-old",
-        "(March 2020)",
-        "(Excel, 2007)",
-        "[007]",
-        "10\u2076 cells",
-        "20 m\xb2",
-        "5 s\u207b\xb9",
-        "\xb9\u2074C",
-        "R\xb2",
-        "x \u2208 [1, 4]",
-        "f()[2]",
-        "(3)",
-        "[500, 900]",
-    ],
+NONE = (
+    "(Fig. 3)|(Figure 2A)|[Ca2+]|95% CI [1.2, 3.4]|a 95% CI of [1, 3]|in (2020)|[sic]|p53 [1 mM]|x[3]|a_i[2]|[2020]"
+    "|the interval [2, 8]|[n = 3]|[n=3]|5 [2-9]|Eq. [3]|[0, 1]|[3H]thymidine|[1]benzothiophene|values of [10, 12] mm"
+    "|y = [4]|[14]-year-old|(March 2020)|(Excel, 2007)|[007]|10\u2076 cells|20 m\xb2|5 s\u207b\xb9|\xb9\u2074C|R\xb2"
+    "|x \u2208 [1, 4]|f()[2]|(3)|[500, 900]"
 )
+
+
+@pytest.mark.parametrize("words", NONE.split("|"))
 def test_what_is_no_citation(words: str) -> None:
     # Beside citations of the same form, which the text is known by.
     assert marks(f"A binds B [1] and C [2]. It was {words} there.") == [("[1]", ("r1",)), ("[2]", ("r2",))]
@@ -145,28 +111,7 @@ def test_a_citation_after_the_full_stop_belongs_before_it(text: str, expected: l
     assert all(any(a <= m.start and m.end <= b for a, b in block.spans) for m in block.markers)
 
 
-PIECES = st.sampled_from(
-    [
-        "[1]",
-        "[2, 3]",
-        "[",
-        "]",
-        "(",
-        ")",
-        "Lee",
-        " et al.",
-        ", ",
-        "2020",
-        "; ",
-        ". ",
-        "\xb9",
-        "\xb2,\xb3",
-        " and ",
-        "A binds B",
-        "-",
-        " ",
-    ]
-)
+PIECES = st.sampled_from("[1]|[2, 3]|[|]|(|)|Lee| et al.|, |2020|; |. |\xb9|\xb2,\xb3| and |A binds B|-| ".split("|"))
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.grounding.manuscripts.reference_lists import Entry, cited_works, joined, split_entries, works_of_csl
-from kgcheck.literature.papers import CitedWork
 from tests.support.spent import spent
 
 TITLE = "Kinase A binds kinase B in vivo"
@@ -43,13 +42,7 @@ def test_names_with_dots_and_particles(text: str, first: str, title: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "A web page of kinases, seen in May. Available from the authors.",
-        "Lee AB, kinase consortium and friends. 12 things. 2020",
-        "Lee AB. Kinases.",
-        "",
-    ],
+    "text", ["A web page of kinases, seen in May. Available from the authors.", "Lee AB, kinases and friends. 12", ""]
 )
 def test_a_title_that_is_not_sure_stays_empty(text: str) -> None:
     assert [w.title for w in cited_works([Entry(text)])] == [""]
@@ -84,23 +77,14 @@ def test_words_and_addresses_that_were_broken() -> None:
 
 
 def test_csl() -> None:
-    items: list[dict[str, object]] = [
-        {
-            "id": "lee",
-            "DOI": "https://doi.org/10.5555/X",
-            "PMID": "7",
-            "issued": {"date-parts": [[2020, 1]]},
-            "title": "On <i>A</i>",
-            "author": [{"family": "Lee", "given": "A"}, {"literal": "A group"}, 3],
-        },
-        {"title": "without a key"},
-        {"id": "odd", "issued": "about 1850", "author": "Lee", "title": ["x"]},
-    ]
+    lee = {"id": "lee", "DOI": "https://doi.org/10.5555/X", "PMID": "7", "issued": {"date-parts": [[2020, 1]]}}
+    authors = [{"family": "Lee", "given": "A"}, {"literal": "A group"}, 3]
+    odd = {"id": "odd", "issued": "about 1850", "author": "Lee", "title": ["x"]}
 
-    first, second = works_of_csl(items)
-    assert first == CitedWork(
-        key="lee", doi="10.5555/x", pmid="7", year=2020, title="On A", authors=("Lee A", "A group"), text=first.text
-    )
+    first, second = works_of_csl([{**lee, "title": "On <i>A</i>", "author": authors}, {"title": "no key"}, odd])
+
+    assert (first.key, first.doi, first.pmid, first.year) == ("lee", "10.5555/x", "7", 2020)
+    assert (first.title, first.authors) == ("On A", ("Lee A", "A group"))
     assert (second.key, second.year, second.authors, second.title) == ("odd", 1850, (), "")
 
 

@@ -15,6 +15,7 @@ from kgcheck.literature.papers import CitedWork
 from tests.support import quick_of
 from tests.support.audits import Said, kgcheck
 from tests.support.chat_server import INJECTION, MODEL, Asked, Move, Say, with_model
+from tests.support.manuscripts import manuscript
 
 NAMES = ("novelty", "contribution", "soundness", "presentation", "reproducibility", "grounding", "gap_relevance",
          "structural_completeness")  # fmt: skip
@@ -37,11 +38,10 @@ Mice were treated.
 """
 
 
-def manuscript(*texts: tuple[SectionKind, str]) -> Manuscript:
+def written(*texts: tuple[SectionKind, str]) -> Manuscript:
     marker = Marker(start=0, end=3, keys=("1",))
-    blocks = tuple(Block(section=s, text=t, markers=(marker,) if "[1]" in t else ()) for s, t in texts)
-    references = (CitedWork(key="1", title="A made-up title"),)
-    return Manuscript(name="n", format="text", sha256="0" * 64, blocks=blocks, references=references)
+    blocks = [Block(section=s, text=t, markers=(marker,) if "[1]" in t else ()) for s, t in texts]
+    return manuscript(blocks, [CitedWork(key="1", title="A made-up title")])
 
 
 def judgement(raw: float) -> DimensionJudgement:
@@ -50,7 +50,7 @@ def judgement(raw: float) -> DimensionJudgement:
 
 def test_the_blend_is_that_of_the_formulas(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"mice": 12}', encoding="utf-8")
-    text = manuscript(("abstract", "[1] Of 12 mice."), ("methods", "word " * 4_000))
+    text = written(("abstract", "[1] Of 12 mice."), ("methods", "word " * 4_000))
     found = ground(text, [], None, read_results(tmp_path / "results.json"))
     rules = score_rules()
     card = score(
@@ -71,7 +71,7 @@ def test_the_blend_is_that_of_the_formulas(tmp_path: Path) -> None:
 
 
 def test_a_missing_tier_is_filled_with_nothing() -> None:
-    card = score(ground(manuscript(("abstract", "[1] A text.")), []))
+    card = score(ground(written(("abstract", "[1] A text.")), []))
 
     assert card.overall is None
     assert card.grade is None
@@ -110,15 +110,10 @@ def test_a_model_judges_and_what_did_not_change_is_kept(tmp_path: Path) -> None:
     assert json.loads(again.out)["dimensions"] == card["dimensions"]
 
 
-@pytest.mark.parametrize(
-    "reply",
-    quick_of(
-        ["ten", '{"score": 11, "rationale": "x"}', '{"score": 5}', '{"rationale": "x"}'],
-        "ten",
-        '{"score": 11, "rationale": "x"}',
-        '{"score": 5}',
-    ),
-)
+NO_JUDGEMENTS = ["ten", '{"score": 11, "rationale": "x"}', '{"score": 5}', '{"rationale": "x"}']
+
+
+@pytest.mark.parametrize("reply", quick_of(NO_JUDGEMENTS, "ten", '{"score": 5}'))
 def test_an_answer_that_is_no_judgement_is_an_error(tmp_path: Path, reply: str) -> None:
     said, asked = scored(tmp_path, lambda _: Say(reply))
 
@@ -150,7 +145,7 @@ def test_a_judgement_counts_only_with_words_of_its_sections(tmp_path: Path, quot
 
 
 def test_where_there_is_no_text_nothing_is_judged() -> None:
-    text = manuscript(("abstract", "[1] A text."))
+    text = written(("abstract", "[1] A text."))
     judged = {n: judgement(6) for n in NAMES if n not in ("soundness", "reproducibility", "novelty")}
     card = score(ground(text, []), None, judged)
 

@@ -3,9 +3,7 @@
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kgcheck.grounding.citations.references import JudgedReference, judge_reference, listed_by_sources
@@ -40,11 +38,12 @@ def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
     Many journals number references in the order in which the text cites them first. Where a list is so ordered, a work
     that is first cited out of order was moved, unless its title fits the place much better than where it was due.
     """
-    first = list(_first_citations(manuscript))
+    references = manuscript.references
+    first = _first_citations(manuscript)
     kept = _longest_rise([f.rank for f in first])
     if len(first) < FEWEST or len(kept) < ORDERED_FROM * len(first):
         return []
-    fit = _Fit(manuscript)
+    share = _fit(manuscript)
     ordered = [first[place] for place in sorted(kept)]
     found: list[Remarked] = []
     for one in (one for place, one in enumerate(first) if place not in kept):
@@ -52,24 +51,35 @@ def misplaced_citations(manuscript: Manuscript) -> list[Remarked]:
         # The citations in order between which the work was due.
         neighbours = ordered[max(at - 1, 0) : at + 1]
         blocks = [cited.sentence.block for cited in neighbours]
-        best = max(fit.share(one.rank, block) for block in range(min(blocks), max(blocks) + 1))
-        if fit.share(one.rank, one.sentence.block) <= BETTER + best:
-            found.append(_misplaced(manuscript, one, neighbours))
+        best = max(share(one.rank, block) for block in range(min(blocks), max(blocks) + 1))
+        if share(one.rank, one.sentence.block) > BETTER + best:
+            continue
+        label, *labels = (references[f.rank].label or f.key for f in (one, *neighbours))
+        note = f"the list is in the order of citation, and {label} is first cited here, not by {' and '.join(labels)}:"
+        found.append(
+            Remarked(
+                remark=Remark.CITED_UNRELATED,
+                sentence=one.sentence.number,
+                start=one.marker.start,
+                end=one.marker.end,
+                note=f"{note} it may have been meant there",
+                stated=one.key,
+                found=", ".join(labels),
+            )
+        )
     return found
 
 
-def _first_citations(manuscript: Manuscript) -> Iterator[_FirstCitation]:
+def _first_citations(manuscript: Manuscript) -> list[_FirstCitation]:
     """The first citation of each work in the running text; abstracts, legends and notes are written for themselves."""
     ranks = {r.key: rank for rank, r in enumerate(manuscript.references)}
-    seen: set[str] = set()
+    first: dict[str, _FirstCitation] = {}
     for sentence in manuscript.sentences:
-        if manuscript.blocks[sentence.block].kind != "paragraph" or sentence.section == "abstract":
-            continue
-        for marker in sentence.markers:
-            for key in marker.keys:
-                if key in ranks and key not in seen:
-                    seen.add(key)
-                    yield _FirstCitation(ranks[key], key, sentence, marker)
+        if manuscript.blocks[sentence.block].kind == "paragraph" and sentence.section != "abstract":
+            for marker in sentence.markers:
+                for key in (key for key in marker.keys if key in ranks):
+                    first.setdefault(key, _FirstCitation(ranks[key], key, sentence, marker))
+    return list(first.values())
 
 
 def _longest_rise(ranks: Sequence[int]) -> set[int]:
@@ -79,11 +89,7 @@ def _longest_rise(ranks: Sequence[int]) -> set[int]:
     before: list[int] = []
     for place, rank in enumerate(ranks):
         at = bisect_left(ends, rank)
-        if at == len(ends):
-            ends.append(rank)
-            places.append(place)
-        else:
-            ends[at], places[at] = rank, place
+        ends[at : at + 1], places[at : at + 1] = [rank], [place]
         before.append(places[at - 1] if at else -1)
     found: set[int] = set()
     place = places[-1] if places else -1
@@ -93,36 +99,20 @@ def _longest_rise(ranks: Sequence[int]) -> set[int]:
     return found
 
 
-def _misplaced(manuscript: Manuscript, one: _FirstCitation, neighbours: Sequence[_FirstCitation]) -> Remarked:
-    labels = [manuscript.references[f.rank].label or f.key for f in neighbours]
-    label = manuscript.references[one.rank].label or one.key
-    return Remarked(
-        remark=Remark.CITED_UNRELATED,
-        sentence=one.sentence.number,
-        start=one.marker.start,
-        end=one.marker.end,
-        note=f"the list is in the order of citation, and {label} is first cited here, not by {' and '.join(labels)}:"
-        " it may have been meant there",
-        stated=one.key,
-        found=", ".join(labels),
-    )
+def _fit(manuscript: Manuscript) -> Callable[[int, int], float]:
+    """The share of a reference's title that a block and those beside it speak of, rarer words weighing more."""
+    spoken = [_stems(block.text) for block in manuscript.blocks]
+    titles = [_stems(reference.title) for reference in manuscript.references]
+    counts = Counter(word for text in (*spoken, *titles) for word in text)
+    texts = len(spoken) + len(titles)
+    weights = {word: math.log((texts + 1) / (count + 0.5)) for word, count in counts.items()}
 
+    def share(rank: int, block: int) -> float:
+        near = set().union(*spoken[max(block - 1, 0) : block + 2])
+        whole = sum(weights[word] for word in titles[rank])
+        return sum(weights[word] for word in titles[rank] & near) / whole if whole else 0.0
 
-class _Fit:
-    """Share of a reference's title that a block and those beside it speak of, rarer words weighing more."""
-
-    def __init__(self, manuscript: Manuscript) -> None:
-        self._spoken = [_stems(block.text) for block in manuscript.blocks]
-        self._titles = [_stems(reference.title) for reference in manuscript.references]
-        texts = [*self._spoken, *self._titles]
-        counts = Counter(word for text in texts for word in text)
-        self._weights = {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in counts.items()}
-
-    def share(self, rank: int, block: int) -> float:
-        title = self._titles[rank]
-        near = set().union(*self._spoken[max(block - 1, 0) : block + 2])
-        whole = sum(self._weights[word] for word in title)
-        return sum(self._weights[word] for word in title & near) / whole if whole else 0.0
+    return share
 
 
 def _stems(text: str) -> set[str]:
@@ -172,14 +162,12 @@ _MOST_KEYS = 10  # keys of one citation that are named one by one, where the lis
 def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarked]:
     """Check the citations of a manuscript."""
     judged: dict[str, JudgedReference] = {}
-    unheard = ""
     if works is not None and manuscript.references:
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
-        unheard = _little_known(manuscript.references, judged)
     return [
         *_markers(manuscript),
-        *(_doubted(remark, unheard) if unheard else remark for one in judged.values() for remark in one.remarks),
+        *_of_references(manuscript.references, judged),
         *_of_sentences(manuscript, judged),
         *misplaced_citations(manuscript),
         *_repeated(manuscript.references, judged),
@@ -210,36 +198,32 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
                 )
 
 
-def _little_known(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> str:
-    """Say why silence about a reference means little, where a world of lists knows few of its kind."""
-    papers = [judged[r.key] for r in references if listed_by_sources(r)]
+def _of_references(references: Sequence[CitedWork], judged: Mapping[str, JudgedReference]) -> Iterator[Remarked]:
+    """What is found of references; silence about one means little where a world of lists knows few of its kind."""
+    papers = [judged[r.key] for r in references if listed_by_sources(r)] if judged else []
     known = sum(one.work is not None for one in papers)
-    if not papers or known >= _KNOWN_FROM * len(papers):
-        return ""
-    return f"of the {len(papers)} papers of this list only {known} are known there"
+    why = f"of the {len(papers)} papers of this list only {known} are known there"
+    for remark in (remark for one in judged.values() for remark in one.remarks):
+        narrow = bool(remark.evidence) and all(e.source == _LISTS_OF_PAPERS for e in remark.evidence)
+        is_silent = remark.remark is Remark.REFERENCE_UNKNOWN and remark.state is SentenceState.UNSUPPORTED
+        if narrow and is_silent and known < _KNOWN_FROM * len(papers):
+            weaker = {"state": SentenceState.NOT_CHECKABLE, "note": f"{remark.note}; {why}"}
+            remark = remark.model_copy(update=weaker)
+        yield remark
 
 
-def _doubted(remark: Remarked, why: str) -> Remarked:
-    """A reference that only lists of papers were looked through for, where they know little of its kind."""
-    narrow = bool(remark.evidence) and all(e.source == _LISTS_OF_PAPERS for e in remark.evidence)
-    if remark.remark is not Remark.REFERENCE_UNKNOWN or remark.state is not SentenceState.UNSUPPORTED or not narrow:
-        return remark
-    return remark.model_copy(update={"state": SentenceState.NOT_CHECKABLE, "note": f"{remark.note}; {why}"})
-
-
-def _of_sentences(manuscript: Manuscript, judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
+def _of_sentences(manuscript: Manuscript, judged: Mapping[str, JudgedReference]) -> Iterator[Remarked]:
     """Repeat what is found of a reference at every place that rests on it."""
-    grave = {key: [r for r in one.remarks if r.remark in _WORTH_A_SENTENCE] for key, one in judged.items()}
     for sentence in manuscript.sentences:
         for marker in sentence.markers:
-            for key in dict.fromkeys(marker.keys):
-                for remark in grave.get(key, ()):
+            for key in (key for key in dict.fromkeys(marker.keys) if key in judged):
+                for remark in (r for r in judged[key].remarks if r.remark in _WORTH_A_SENTENCE):
                     places = {"sentence": sentence.number, "start": marker.start, "end": marker.end}
                     words = {"note": f"it cites {key}: {remark.note}", "stated": key}
                     yield remark.model_copy(update={"reference": None, "repair": None, **places, **words})
 
 
-def _repeated(references: tuple[CitedWork, ...], judged: dict[str, JudgedReference]) -> Iterator[Remarked]:
+def _repeated(references: Sequence[CitedWork], judged: Mapping[str, JudgedReference]) -> Iterator[Remarked]:
     """Entries that are one work: of one id, of one work that was found, or alike in title, author and year."""
     first: dict[object, str] = {}
     for reference in references:
@@ -258,9 +242,8 @@ def _repeated(references: tuple[CitedWork, ...], judged: dict[str, JudgedReferen
 
 
 def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[object]:
-    differs = judged is not None and any(r.remark is Remark.DOI_DIFFERS for r in judged.remarks)
-    if not differs:
-        # A wrong id is no sign that two entries are one.
+    # A wrong id is no sign that two entries are one.
+    if judged is None or not any(r.remark is Remark.DOI_DIFFERS for r in judged.remarks):
         yield from ids_of_reference(reference)
     if judged and judged.work and judged.confirmed:
         yield from judged.work.ids
@@ -270,15 +253,10 @@ def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[
 
 def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
     cited = {key for block in manuscript.blocks for marker in block.markers for key in marker.keys}
-    for reference in manuscript.references:
-        # Without any citation, they are of a form that is not read: nothing is known of any entry.
-        if cited and reference.key not in cited:
-            yield Remarked(
-                remark=Remark.REFERENCE_NOT_CITED,
-                reference=reference.key,
-                note="no place of the text cites it",
-                stated=reference.title,
-            )
+    note = "no place of the text cites it"
+    # Without any citation, they are of a form that is not read: nothing is known of any entry.
+    for one in (r for r in manuscript.references if cited and r.key not in cited):
+        yield Remarked(remark=Remark.REFERENCE_NOT_CITED, reference=one.key, note=note, stated=one.title)
 
 
 _FEWEST_WORDS = 4  # words of a sentence that states something
@@ -315,69 +293,57 @@ class CitedPapers:
             words = statement_of(sentence) if sentence.markers else ""
             if len(words.split()) < _FEWEST_WORDS:
                 continue
-            others = _Others(self._index, known, papers, sentence, words)
+            near: dict[str, float] | None = None
             for marker in sentence.markers:
-                for key in dict.fromkeys(marker.keys):
-                    if key in known:
-                        remarks += self._one(sentence, words, marker, known[key], others)
+                for key in (key for key in dict.fromkeys(marker.keys) if key in known):
+                    read = to_read(words, self._index, top=1, ids=self._ids(known[key]))
+                    if not (read := [d for d in read if not d.retracted]):
+                        continue
+                    verdict = verify(words, read, self._verifier)
+                    remark, saying = _STANCES[verdict.stance]
+                    if verdict.stance is Stance.SILENT:
+                        near = self._nearness(words, papers) if near is None else near
+                        if nearer := _far_nearer(key, sentence, near):
+                            label = known[nearer].label or nearer
+                            remark = Remark.CITED_UNRELATED
+                            saying = f"says nothing of this, and another one of the list is far nearer to it: {label}"
+                    evidence = (paper_evidence(self._index, *one) for one in zip(verdict.opinions, read, strict=True))
+                    remarks.append(
+                        Remarked(
+                            remark=remark,
+                            sentence=sentence.number,
+                            start=marker.start,
+                            end=marker.end,
+                            note=f"the cited paper {read[0].paper_id} {saying}",
+                            stated=words[:500],
+                            found=next((q.text for o in verdict.opinions for q in o.quotes), ""),
+                            evidence=tuple(evidence),
+                        )
+                    )
         return remarks
 
     def _ids(self, reference: CitedWork) -> tuple[str, ...]:
         return tuple(i for i in ids_of_reference(reference) if self._index.store.number_of(i) is not None)[:1]
 
-    def _one(
-        self, sentence: Sentence, words: str, marker: Marker, reference: CitedWork, others: "_Others"
-    ) -> Iterator[Remarked]:
-        read = [d for d in to_read(words, self._index, top=1, ids=self._ids(reference)) if not d.retracted]
-        if not read:
-            return
-        verdict = verify(words, read, self._verifier)
-        remark, saying = _STANCES[verdict.stance]
-        if verdict.stance is Stance.SILENT and (nearer := others.far_nearer_than(reference.key)):
-            remark = Remark.CITED_UNRELATED
-            saying = f"says nothing of this, and another one of the list is far nearer to it: {nearer}"
-        yield Remarked(
-            remark=remark,
-            sentence=sentence.number,
-            start=marker.start,
-            end=marker.end,
-            note=f"the cited paper {read[0].paper_id} {saying}",
-            stated=words[:500],
-            found=next((q.text for o in verdict.opinions for q in o.quotes), ""),
-            evidence=tuple(paper_evidence(self._index, o, d) for o, d in zip(verdict.opinions, read, strict=True)),
-        )
-
-
-@dataclass(frozen=True)
-class _Others:
-    """The papers of a list beside those that a sentence cites, by how near their texts are to it."""
-
-    index: LiteratureIndex
-    references: Mapping[str, CitedWork]
-    papers: Mapping[str, str]
-    sentence: Sentence
-    words: str
-
-    def far_nearer_than(self, key: str) -> str:
-        """The label of the reference that is far nearer to the sentence than one that it cites; empty if none is."""
-        cited = {key for marker in self.sentence.markers for key in marker.keys}
-        near = {k: cosine for k, cosine in self._nearness.items() if k not in cited}
-        if key not in self._nearness or len(near) < FEWEST_OTHERS:
-            return ""
-        nearest = max(near, key=lambda k: (near[k], k))
-        label = self.references[nearest].label or nearest
-        return label if near[nearest] - self._nearness[key] >= FARTHER else ""
-
-    @cached_property
-    def _nearness(self) -> dict[str, float]:
+    def _nearness(self, words: str, papers: Mapping[str, str]) -> dict[str, float]:
         """The cosine of each reference's text, its best paragraph where it is a whole paper; empty without vectors."""
-        if not self.index.embedder:
+        if not self._index.embedder:
             return {}
-        within = sorted(set(self.papers.values()))
-        hits = self.index.search(self.words, limit=len(within), within=within)
+        within = sorted(set(papers.values()))
+        hits = self._index.search(words, limit=len(within), within=within)
         found = {hit.document.paper_id: hit.cosine or 0.0 for hit in hits}
         # What has neither a word nor a direction in common is no hit.
-        return {key: found.get(paper, 0.0) for key, paper in self.papers.items()}
+        return {key: found.get(paper, 0.0) for key, paper in papers.items()}
+
+
+def _far_nearer(key: str, sentence: Sentence, nearness: Mapping[str, float]) -> str:
+    """The reference that is far nearer to a sentence than one that it cites; empty if none is."""
+    cited = {key for marker in sentence.markers for key in marker.keys}
+    near = {k: cosine for k, cosine in nearness.items() if k not in cited}
+    if key not in nearness or len(near) < FEWEST_OTHERS:
+        return ""
+    nearest = max(near, key=lambda k: (near[k], k))
+    return nearest if near[nearest] - nearness[key] >= FARTHER else ""
 
 
 def statement_of(sentence: Sentence) -> str:

@@ -7,7 +7,7 @@ what ought to be are no claims. The words stand in ``corpus/grounding/claims.tom
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ _MOST_CHARACTERS = 1_000
 _SAME = 0.55  # two sentences with so many of the words of the shorter one say the same
 _LEAST = 2.2
 _NOTHING = -9.0
+_FEWEST_SENTENCES = 3  # of a paper that comes back to anything, and of an abstract that has a beginning
 _THINGS = 5
 _MOST_SENTENCES = 3_000  # most sentences of one paper; a book is no paper
 _CITES = re.compile(r"\[\d{1,3}(?:[\u2013\u2014,;\- ]{1,3}\d{1,3}){0,20}\]|\((?:[^()]{0,60}\b)?(?:19|20)\d\d[a-z]?\)")
@@ -56,8 +57,8 @@ class PaperText(NamedTuple):
 
     head: Document
     paragraphs: tuple[Document, ...] = ()
+    # Start and name of each part: ``conclusion``, ``results``, or ``none`` where it states no finding.
     parts: tuple[tuple[int, str], ...] = ()
-    """Start and name of each part: ``conclusion``, ``results``, or ``none`` where it states no finding."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -98,7 +99,7 @@ def _label(text: str) -> tuple[int, str]:
 
 def _part(heading: str, *, begins: bool = False) -> str:
     words = heading.lower()
-    found = ((part, pattern.search(words)) for part, pattern in _rules().parts.items())
+    found = ((part, pattern.search(words)) for part, pattern in _rules()["parts"].items())
     return next((part for part, match in found if match and not (begins and match.start())), "")
 
 
@@ -139,56 +140,55 @@ class _Candidate(NamedTuple):
 
 def _weighed(paper: PaperText) -> list[_Candidate]:
     sentences = [*_sentences(paper)][:_MOST_SENTENCES]
-    common = Counter(word for s in sentences for word in s.words)
-    title = words_of(paper.head.title).content
+    common, count = Counter(word for s in sentences for word in s.words), len(sentences)
+    title, weights = words_of(paper.head.title).content, _rules()["weights"]
     found = []
     for sentence in sentences:
-        worth = sentence.score + _worth(sentence.text)
+        words, worth = sentence.words, sentence.score + _worth(sentence.text)
         if title:
-            worth += _weight("title") * len(sentence.words & title) / len(title)
-        worth += _weight("shared") * _sharing(sentence.words, common, len(sentences))
+            worth += weights["title"] * len(words & title) / len(title)
+        if words and count >= _FEWEST_SENTENCES:
+            # What the paper comes back to.
+            shared = 4 * sum(common[w] - 1 for w in words) / (len(words) * count)
+            worth += weights["shared"] * min(1.0, shared)
         found.append(sentence._replace(score=worth))
     return found
 
 
 def _sentences(paper: PaperText) -> Iterator[_Candidate]:
     """The sentences that may be claims, each worth what its place is."""
+    rules = _rules()
     read = [d for d in paper.documents if d.section in _READ and not _LEGEND.search(d.heading)]
     discussed = [d.id for d in read if d.section == "discussion"]
     ends = {discussed[-1]: "last_of_discussion", discussed[0]: "first_of_discussion"} if discussed else {}
     place = 0
     for document in read:
-        base = float(_rules().sections[document.section]) + _place(ends.get(document.id, ""))
-        spans = document.spans
-        for number, (start, end) in enumerate(spans):
+        base = float(rules["sections"][document.section]) + rules["places"].get(ends.get(document.id), 0.0)
+        for number, (start, end) in enumerate(document.spans):
             start += _label(document.abstract[start:end])[0]
             text = document.abstract[start:end]
             place += 1
-            if not _may_claim(text):
-                continue
-            extra = _in_abstract(paper, start, number, len(spans)) if document is paper.head else 0.0
-            yield _Candidate(document, start, end, text, words_of(text).content, base + extra, place)
+            if _may_claim(text):
+                worth = base + (_in_abstract(paper, start, number) if document is paper.head else 0.0)
+                yield _Candidate(document, start, end, text, words_of(text).content, worth, place)
 
 
-def _in_abstract(paper: PaperText, start: int, number: int, count: int) -> float:
+def _in_abstract(paper: PaperText, start: int, number: int) -> float:
+    places, count = _rules()["places"], len(paper.head.spans)
     if paper.head.section != "abstract":
         return 0.0
     if paper.parts:
         part = next((part for begins, part in reversed(paper.parts) if begins <= start), "")
-        return {"conclusion": _place("conclusion_of_abstract"), "none": _NOTHING}.get(part, 0.0)
+        return float({"conclusion": places["conclusion_of_abstract"], "none": _NOTHING}.get(part, 0.0))
     if number >= max(count - 2, 2 * count // 3):
-        return _place("end_of_abstract")
-    return _place("start_of_abstract") if 3 * number < count and count > 3 else 0.0
+        return float(places["end_of_abstract"])
+    return float(places["start_of_abstract"]) if 3 * number < count and count > _FEWEST_SENTENCES else 0.0
 
 
 def _may_claim(text: str) -> bool:
     words = text[:_MOST_CHARACTERS].split(maxsplit=_LONGEST + 1)
-    if (
-        len(text) > _MOST_CHARACTERS
-        or not _SHORTEST <= len(words) <= _LONGEST
-        or not text[0].isalnum()
-        or text[0].islower()
-    ):
+    long = len(text) > _MOST_CHARACTERS or not _SHORTEST <= len(words) <= _LONGEST
+    if long or not text[0].isalnum() or text[0].islower():
         return False
     if not text.endswith((".", "!", ")", '"', "\u201d", "]")) or asks_only(text) or _ADDRESS.search(text):
         return False
@@ -197,51 +197,24 @@ def _may_claim(text: str) -> bool:
 
 def _worth(text: str) -> float:
     rules, lower = _rules(), text.lower()
+    cues, weights = rules["cues"], rules["weights"]
     things = sum(a.kind != "number" for a in arguments(text))
-    if things < 2 or rules.cues["not_its_own"].search(lower):
+    if things < 2 or cues["not_its_own"].search(lower):
         return _NOTHING
-    worth = _weight("things") * min(things, _THINGS)
-    for name, pattern in rules.cues.items():
-        worth += _weight(name) if pattern.search(lower) else 0.0
-    if not rules.cues["finding"].search(lower):
-        worth -= 2.0
-    shapes = {"statistics": rules.statistics, "cites": _CITES, "figure": _FIGURE, "broken": _BROKEN}
-    for name, pattern in shapes.items():
-        worth += _weight(name) if pattern.search(text) else 0.0
-    if len(text.split()) > _LONG:
-        worth += _weight("long")
-    if rules.points_back.match(lower) and not rules.cues["reports"].search(lower[:80]):
-        worth += _weight("points_back")
-    return worth
-
-
-def _sharing(words: frozenset[str], common: Mapping[str, int], count: int) -> float:
-    """Share of a sentence, from 0 to 1, that the paper comes back to."""
-    if not words or count < 3:
-        return 0.0
-    return min(1.0, 4 * sum(common[w] - 1 for w in words) / (len(words) * count))
+    worth = weights["things"] * min(things, _THINGS)
+    for name in (name for name, pattern in cues.items() if pattern.search(lower)):
+        worth += weights[name]
+    worth -= 0.0 if cues["finding"].search(lower) else 2.0
+    for name in (name for name, pattern in rules["shapes"].items() if pattern.search(text)):
+        worth += weights[name]
+    worth += weights["long"] if len(text.split()) > _LONG else 0.0
+    if rules["points_back"].match(lower) and not cues["reports"].search(lower[:80]):
+        worth += weights["points_back"]
+    return float(worth)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= _SAME * max(min(len(one), len(other)), 1)
-
-
-class _ClaimRules(NamedTuple):
-    cues: Mapping[str, re.Pattern[str]]
-    parts: Mapping[str, re.Pattern[str]]
-    points_back: re.Pattern[str]
-    statistics: re.Pattern[str]
-    weights: Mapping[str, float]
-    sections: Mapping[str, float]
-    places: Mapping[str, float]
-
-
-def _weight(name: str) -> float:
-    return float(_rules().weights[name])
-
-
-def _place(name: str) -> float:
-    return float(_rules().places[name]) if name else 0.0
 
 
 def _phrases(listed: Sequence[str]) -> str:
@@ -260,7 +233,7 @@ def rules_digest() -> str:
 
 
 @cache
-def _rules() -> _ClaimRules:
+def _rules() -> dict[str, Any]:
     raw: dict[str, Any] = read_toml(resource_dir("corpus") / "grounding" / "claims.toml")
 
     def pattern(name: str) -> re.Pattern[str]:
@@ -268,14 +241,12 @@ def _rules() -> _ClaimRules:
 
     reports = rf"(?<!\w)(?:{_phrases(raw['reporters'])})\s(?:[\w,'-]+\s){{0,4}}(?:{_phrases(raw['verbs'])})(?!\w)"
     names = ("sums_up", "compares", "aims", "does", "unknown", "ought", "others", "hedges", "not_its_own")
-    cues = {name: pattern(name) for name in names}
-    cues |= {"finding": pattern("findings"), "reports": re.compile(reports)}
-    return _ClaimRules(
-        cues=cues,
-        parts={part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
-        points_back=pattern("points_back"),
-        statistics=re.compile("".join(raw["statistics"].split("\n"))),
-        weights=raw["weights"],
-        sections=raw["sections"],
-        places=raw["places"],
-    )
+    statistics = re.compile("".join(raw["statistics"].split("\n")))
+    return {
+        "cues": {name: pattern(name) for name in names}
+        | {"finding": pattern("findings"), "reports": re.compile(reports)},
+        "parts": {part: re.compile(rf"\b(?:{_phrases(words)})") for part, words in raw["parts"].items()},
+        "points_back": pattern("points_back"),
+        "shapes": {"statistics": statistics, "cites": _CITES, "figure": _FIGURE, "broken": _BROKEN},
+        **{name: raw[name] for name in ("weights", "sections", "places")},
+    }

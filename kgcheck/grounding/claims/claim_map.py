@@ -149,11 +149,10 @@ class _KnownVectors:
 
 def _reader_digest(model: str) -> str:
     """Digest of all that a judgement depends on: weights, words, thresholds, and the model of the vectors."""
-    folder = resource_dir("corpus") / WEIGHTS
-    parts = [path.read_bytes() for path in (folder, *sorted(folder.parent.glob("*.toml")))]
+    weights = resource_dir("corpus") / WEIGHTS
     seen = sha256(f"1 {SUPPORTED} {CONTRADICTED} {model}".encode())
-    for part in parts:
-        seen.update(part)
+    for path in (weights, *sorted(weights.parent.glob("*.toml"))):
+        seen.update(path.read_bytes())
     return seen.hexdigest()[:16]
 
 
@@ -189,9 +188,8 @@ class KnownWorks:
 
     def cited(self, work: CitedWork) -> str | None:
         """The paper that a reference is, by its DOI, its PMID, or its title with its year."""
-        for prefix, value in (("doi:", work.doi), ("pmid:", work.pmid)):
-            if value and (found := self.by_id(prefix + value)):
-                return found
+        if found := (work.doi and self.by_id(f"doi:{work.doi}")) or (work.pmid and self.by_id(f"pmid:{work.pmid}")):
+            return found
         titled = self._titles.get(fingerprint_text(work.title), ())
         named = [i for i, year in titled if year is None or work.year is None or abs(year - work.year) <= 1]
         return named[0] if len(named) == 1 else None
@@ -199,15 +197,9 @@ class KnownWorks:
 
 def citations_of(paper: WholePaper, known: KnownWorks) -> Iterator[Citation]:
     """The citations between a paper and others that are known, each as often as it is listed."""
-    own = known.by_id(paper.id)
-    if own is None:
-        return
-    for work in paper.references:
-        if (cited := known.cited(work)) and cited != own:
-            yield own, cited
-    for name in paper.citations:
-        if (citing := known.by_id(name)) and citing != own:
-            yield citing, own
+    if own := known.by_id(paper.id):
+        pairs = [*((own, known.cited(w)) for w in paper.references), *((known.by_id(n), own) for n in paper.citations)]
+        yield from ((citing, cited) for citing, cited in pairs if citing and cited and citing != cited)
 
 
 def ranked_papers(digests: Mapping[str, str], citations: Sequence[Citation]) -> dict[str, RankedPaper]:
@@ -334,10 +326,7 @@ def map_claims(index: LiteratureIndex, table: ClaimTable, progress: Progress) ->
     ranked = ranked_papers({p.head.id: p.digest for p in read}, citations)
     papers = [
         MappedPaper(
-            id=p.head.id,
-            title=p.head.title,
-            year=p.head.year,
-            retracted=p.head.retracted,
+            **{name: getattr(p.head, name) for name in ("id", "title", "year", "retracted")},
             rank=ranked[p.head.id],
             claims=p.claims,
         )
@@ -357,8 +346,7 @@ class _ReadPaper(NamedTuple):
     head: Document
     digest: str
     claims: tuple[PaperClaim, ...]
-    links: WholePaper | None
-    """Its references and who cites it, without its text."""
+    links: WholePaper | None  # its references and who cites it, without its text
 
 
 def _read(index: LiteratureIndex, table: ClaimTable, progress: Progress) -> list[_ReadPaper]:
@@ -418,18 +406,16 @@ def _judged(
     wanted: Sequence[tuple[PaperClaim, PaperClaim]], reader: ClaimReader, table: ClaimTable, progress: Progress
 ) -> list[ClaimPair]:
     """Pairs as they stand to each other; those that are new are read and written down."""
-    keys = {claim.key for pair in wanted for claim in pair}
-    known = table.pairs(reader.digest, keys)
+    known = table.pairs(reader.digest, {claim.key for pair in wanted for claim in pair})
     found: list[ClaimPair] = []
     new: list[ClaimPair] = []
     with progress.step("comparing claims", len(wanted)) as step:
         for one, other in wanted:
             key = min(one.key, other.key), max(one.key, other.key)
-            pair = known.get(key)
-            if pair is None:
-                pair = known[key] = reader.relate(one, other)
-                new.append(pair)
-            found.append(pair)
+            if key not in known:
+                known[key] = reader.relate(one, other)
+                new.append(known[key])
+            found.append(known[key])
             step.advance()
             if len(new) == _PAIRS_TOGETHER:
                 table.keep_pairs(reader.digest, new)

@@ -94,27 +94,16 @@ class NamedThing(NamedTuple):
 class NameTable:
     """The names of a graph, to look up those of a manuscript at once."""
 
-    def __init__(self, store: GraphStore, labels: Iterable[str] = (), index: NameIndex | None = None) -> None:
+    def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._index = index or NameIndex.from_store(store)
-        wanted = set(labels)
-        self._labels = [
-            label.name
-            for label in store.schema.labels
-            if (not wanted or label.name in wanted) and not label.shares_ids_with
-        ]
+        self._index = NameIndex.from_store(store)
+        self._labels = [label.name for label in store.schema.labels if not label.shares_ids_with]
         self._last_things: tuple[Manuscript, Mapping[int, tuple[NamedThing, ...]]] | None = None
 
     @property
     def one_species(self) -> bool:
         """Tell whether the profile has words for the one species that its graphs are of."""
         return self._index.knows_species
-
-    def find(self, keys: Iterable[str]) -> dict[str, list[Candidate]]:
-        """Find the nodes that have one of some names."""
-        found = self._index.find(keys, self._labels)
-        known = {key: [c for c in nodes if c.how is How.ID or good_names((c.name,))] for key, nodes in found.items()}
-        return {key: nodes for key, nodes in known.items() if nodes}
 
     def things(self, manuscript: Manuscript) -> Mapping[int, tuple[NamedThing, ...]]:
         """Find the things that each sentence of a manuscript names."""
@@ -130,17 +119,14 @@ class NameTable:
         words = {number: _words(text) for number, text in texts.items()}
         keys: dict[str, tuple[str, ...]] = {long: (folded(long),) for long in prose.explained.values()}
         for number, text in texts.items():
-            for n in range(1, _MOST_WORDS + 1):
-                for first, last in zip(words[number], words[number][n - 1 :], strict=False):
-                    written = text[first[0] : last[1]]
-                    if written not in keys:
-                        keys[written] = tuple(self._variants(written))
-        by_key = self.find({key for variants in keys.values() for key in variants})
-        found = {
-            written: known
-            for written, variants in keys.items()
-            if (known := [k for key in variants for k in by_key.get(key, ())])
-        }
+            for n in range(_MOST_WORDS):
+                for (start, _), (_, end) in zip(words[number], words[number][n:], strict=False):
+                    if text[start:end] not in keys:
+                        keys[text[start:end]] = tuple(self._variants(text[start:end]))
+        by_key = self._index.find({key for variants in keys.values() for key in variants}, self._labels)
+        good = {key: [c for c in nodes if c.how is How.ID or good_names((c.name,))] for key, nodes in by_key.items()}
+        every = {written: [c for key in variants for c in good.get(key, ())] for written, variants in keys.items()}
+        found = {written: known for written, known in every.items() if known}
         fits: dict[str, list[Candidate]] = {}
         for short, long in prose.explained.items():
             # What the text explains it to be, and nothing else.
@@ -160,15 +146,11 @@ class NameTable:
             for id_, node in self._store.nodes(self._store.schema.label(label), sorted(of_label)).items():
                 stated = [id_, *(node.get(name) for name in self._index.names[label])]
                 names[label, id_] = good_names([v for s in stated for v in (s if isinstance(s, list) else [s])])
-        return {
-            number: tuple(
-                group
-                for thing in named
-                for label, ids in thing.ids.items()
-                if len(ids) == 1 and len(group := names.get((label, ids[0]), ())) > 1
-            )
-            for number, named in things.items()
-        }
+        found = {}
+        for number, named in things.items():
+            single = [(label, ids[0]) for thing in named for label, ids in thing.ids.items() if len(ids) == 1]
+            found[number] = tuple(group for key in single if len(group := names.get(key, ())) > 1)
+        return found
 
     def _variants(self, text: str) -> Iterator[str]:
         key = folded(text)
@@ -187,10 +169,7 @@ class NameTable:
         at = 0
         while at < len(words):
             for last in range(min(len(words), at + _MOST_WORDS), at, -1):
-                start, end = words[at][0], words[last - 1][1]
-                if text[start:end] not in names.found:
-                    continue
-                if thing := self._thing(text, start, end, names, alone=last - at == 1):
+                if thing := self._thing(text, words[at][0], words[last - 1][1], names, alone=last - at == 1):
                     yield thing
                     at = last - 1
                     break
@@ -198,8 +177,8 @@ class NameTable:
 
     def _thing(self, text: str, start: int, end: int, names: "_KnownNames", *, alone: bool) -> NamedThing | None:
         written, sure = text[start:end], True
-        known = names.found[written]
-        if alone:
+        known = names.found.get(written, ())
+        if alone and known:
             explained_to = names.fits.get(written)
             known = [k for k in (known if explained_to is None else explained_to) if self._may_be(k, written)]
             if explained_to is None:

@@ -38,26 +38,23 @@ def pandoc_bytes(data: bytes, arguments: Sequence[str], path: Path) -> bytes:
         out.seek(0)
         written = out.read(LARGEST_OUTPUT + 1)
         problems.seek(0)
-        message = problems.read(4 * 1024).decode(errors="replace")
+        message = " ".join(problems.read(4 * 1024).decode(errors="replace").split())[:300]
+    harm = "it may be made to do harm"
     if code is None or code in (-9, -24):
-        raise InputFormat(
-            f"{path} takes pandoc too long: more than {SECONDS} seconds of work", "it may be made to do harm"
-        )
+        raise InputFormat(f"{path} takes pandoc too long: more than {SECONDS} seconds of work", harm)
     if code == _HEAP_EXHAUSTED:
-        raise InputFormat(f"{path} takes pandoc more than {HEAP // MIB} MiB of memory", "it may be made to do harm")
+        raise InputFormat(f"{path} takes pandoc more than {HEAP // MIB} MiB of memory", harm)
     if code == -25 or len(written) >= LARGEST_OUTPUT:
-        raise InputFormat(f"{path} becomes more than {LARGEST_OUTPUT // MIB} MiB of text", "it may be made to do harm")
+        raise InputFormat(f"{path} becomes more than {LARGEST_OUTPUT // MIB} MiB of text", harm)
     if code:
-        shown = " ".join(message.split())[:300]
-        raise InputFormat(f"pandoc cannot read {path}: {shown or f'it ended with {code}'}", "it may be cut off")
+        raise InputFormat(f"pandoc cannot read {path}: {message or f'it ended with {code}'}", "it may be cut off")
     return written
 
 
 def _run(arguments: Sequence[str], source: BinaryIO, out: BinaryIO, problems: BinaryIO) -> int | None:
     """The exit code; None where the time ran out."""
-    heap = f"-M{HEAP // MIB}m"
     process = subprocess.Popen(  # noqa: S603 - the program of a package that we depend on, with arguments of our own
-        [pandoc_path(), "--sandbox", "--quiet", *arguments, "+RTS", heap, "-RTS"],
+        [pandoc_path(), "--sandbox", "--quiet", *arguments, "+RTS", f"-M{HEAP // MIB}m", "-RTS"],
         stdin=source,
         stdout=out,
         stderr=problems,
