@@ -124,20 +124,6 @@ def weights(papers: list[dict[str, Any]]) -> set[str]:
 # --- A language model, scripted
 
 
-def test_each_measurement_asks_the_judge_anew(
-    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KGCHECK_LLM_KEEP_DAYS", "1")
-    monkeypatch.setenv("KGCHECK_CACHE_DIR", str(tmp_path / "cache"))
-    file = labelled(tmp_path / "evidence.jsonl", 3, 3)
-
-    for number in (1, 2):
-        out = ("--ledger", tmp_path / "l.sqlite", "--out", tmp_path / str(number))
-        made = kgcheck("bench", "judge", file, *out, "--verifier", "llm", "--format", "json")
-        assert len(server.requests) == 3 * number
-        assert json.loads(made.out)["tokens"] > 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("right", "decides"), [(240, False), (380, True)])
 def test_a_judge_of_060_precision_never_decides_and_one_of_095_does(
@@ -160,13 +146,6 @@ def test_a_judge_of_060_precision_never_decides_and_one_of_095_does(
     # Nor does it turn what a closed source says.
     found, papers, _ = checked(tmp_path, index, UNSUPPORTED, "--verifier", "llm")
     assert (found["outcome"] == "supported", weights(papers)) == (decides, {"decides" if decides else "informs"})
-
-
-def test_a_judge_that_was_not_measured_informs(server: ChatServer, index: Path, tmp_path: Path) -> None:
-    found, papers, _ = checked(tmp_path, index, UNSUPPORTED, "--verifier", "llm")
-    assert (found["outcome"], found["reason"]) == ("refuted", "edge_unsupported")
-    assert {e["weight"] for e in papers} == {f"informs: llm {MODEL} was not measured: kgcheck bench judge"}
-    assert {e["about"] for e in papers} == {"informs"}
 
 
 def test_what_was_measured_is_listed(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

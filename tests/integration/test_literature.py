@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from kgcheck.literature.edge_reader import TripleReader, address
 from kgcheck.literature.names import AllNames, StoreNames, good_names, naming
 from kgcheck.literature.search import LiteratureIndex
 from kgcheck.literature.trained_verifier import TrainedVerifier
-from kgcheck.model import CheckType, Evidence, Ref, Stance, Tier, Triple, World
+from kgcheck.model import CheckType, Ref, Stance, Tier, Triple, World
 from kgcheck.options import AuditOptions
 from kgcheck.profile.claims import load_claim_forms
 from kgcheck.profile.schema import load_schema
@@ -32,7 +31,6 @@ from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.audits import MemoryStore, Said, kgcheck
 from tests.support.audits import demo as loaded_demo
-from tests.support.chat_server import Asked, Say, chat_server
 from tests.support.literature import build_index, judges, paper, papers, remove_papers
 
 DEMO = ROOT / "loaders" / "ckg" / "demo"
@@ -126,76 +124,35 @@ def test_what_is_wrong_is_told(index: Path, tmp_path: Path, arguments: tuple[str
 # Search and claims
 
 
-def test_two_scopes_of_search(index: Path) -> None:
+def test_a_search_and_a_claim_are_quoted_exactly(index: Path, tmp_path: Path) -> None:
     whole = json.loads(kgcheck("search", "kinase", "--index", index, "--format", "json").out)
     assert {hit["id"] for hit in whole} == {"p1", "p2"}
-    for hit in whole:
-        passage = hit["passage"]
-        assert paper(hit["id"]).abstract[passage["start"] : passage["end"]] == passage["text"]
     one = kgcheck("search", "kinase", "--index", index, "--document", "p2")
-    assert "p2" in one.out
-    assert "p1" not in one.out
+    assert ("p2" in one.out, "p1" in one.out) == (True, False)
     assert "nothing was found" in kgcheck("search", "xylophone", "--index", index).err
-
-
-def test_a_claim_is_verified_with_exact_quotes(index: Path) -> None:
-    said = kgcheck("verify", "Does vitamin D increase bone density?", "--index", index, "--format", "json")
-    judged = json.loads(said.out)
-
-    assert said.code == 0
+    claim = ("verify", "Does vitamin D increase bone density?", "--index")
+    judged = json.loads(kgcheck(*claim, index, "--format", "json").out)
     assert judged["stance"] == "supports"
-    quotes = [(o["document"], q) for o in judged["opinions"] for q in o["quotes"]]
-    assert quotes
-    for name, quote in quotes:
-        assert paper(name).abstract[quote["start"] : quote["end"]] == quote["text"]
-    shown = kgcheck("verify", "Does vitamin D increase bone density?", "--index", index, "--document", "p4")
-    assert "Vitamin D increases bone density in older adults." in " ".join(shown.out.split())
+    quotes = [(hit["id"], hit["passage"]) for hit in whole]
+    quotes += [(o["document"], q) for o in judged["opinions"] for q in o["quotes"]]
+    assert len(quotes) > len(whole)
+    assert all(paper(name).abstract[q["start"] : q["end"]] == q["text"] for name, q in quotes)
 
-
-def test_a_claim_that_papers_deny_ends_with_one(tmp_path: Path) -> None:
     text = "Vitamin D did not increase bone density. There was no effect of vitamin D on bone density in older adults."
-    folder = build_index(tmp_path / "index", [Document(ids=("p9",), abstract=text)])
-    said = kgcheck("verify", "Does vitamin D increase bone density?", "--index", folder)
-
+    said = kgcheck(*claim, build_index(tmp_path / "index", [Document(ids=("p9",), abstract=text)]))
     assert (said.code, "contradicts" in said.out) == (1, True)
-
-
-def test_the_language_model_verifies(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openai", reason="the extra llm is not installed")
-
-    def play(asked: Asked) -> Say:
-        sent = json.loads(str(asked.messages[-1]["content"]))["papers"][0]["sentences"][0]["words"]
-        quote = {"sentence": 1, "words": sent}
-        opinion = {"paper": 1, "stance": "contradicts", "probability": 0.8, "quotes": [quote]}
-        return Say(text=json.dumps({"opinions": [opinion]}))
-
-    with chat_server(play) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        monkeypatch.setenv("KGCHECK_LLM_MODEL", "test")
-        arguments = ("verify", "Mice do not eat.", "--index", index, "--verifier", "llm", "--document", "p3")
-        said = kgcheck(*arguments, "--format", "json")
-
-    assert said.code == 1
-    judged = json.loads(said.out)
-    assert judged["verifier"] == "llm"
-    assert judged["opinions"][0]["quotes"][0]["text"] == "Mice that sleep less eat more."
 
 
 # Names and edges
 
 
-def test_names_leave_cross_references_out() -> None:
+def test_names_are_no_cross_references_and_symbols_are_found_by_their_case() -> None:
     raw = ["TP53", "tp53", "ENSG00000141510", "HGNC:11998", "P53_HUMAN", "", None, "p", "tumor protein p53", "7157"]
     assert good_names(raw) == ("TP53", "tumor protein p53")
-
-
-def test_symbols_are_found_by_their_case() -> None:
     pattern = naming(("CAT", "catalase"))
     assert pattern
-    assert pattern.search("the CAT gene")
-    assert pattern.search("Catalase was low")
-    assert not pattern.search("a cat sat")
-    assert not pattern.search("CAT-1 and CATALYST")
+    found = [bool(pattern.search(text)) for text in ("the CAT gene", "Catalase was low", "a cat", "CAT-1", "CATALYST")]
+    assert found == [True, True, False, False, False]
     assert naming(()) is None
 
 
@@ -303,19 +260,6 @@ def test_an_edge_is_verified_by_ids_and_names(graph: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_team_asks_papers_too(graph: Path, tmp_path: Path) -> None:
-    arguments = ("check", "P00441 ASSOCIATED_WITH DOID:332", *store_options(graph), "--ledger", tmp_path / "l.sqlite")
-    with_papers = json.loads(kgcheck(*arguments, "--literature", graph / "literature", "--format", "json").out)
-    without = json.loads(kgcheck(*arguments, "--format", "json").out)
-
-    assert with_papers["outcome"] == without["outcome"] == "supported"
-    assert with_papers["confidence"] > without["confidence"] or without["confidence"] >= 0.95
-    said = [e for e in with_papers["evidence"] if e["source"] == "literature"]
-    assert [(e["record"], e["tier"], e["world"]) for e in said] == [("pmid:12442272", "text", "open")]
-    assert [e for e in without["evidence"] if e["source"] == "literature"] == []
-
-
-@pytest.mark.slow
 def test_an_audit_asks_papers_where_it_is_told_to(graph: Path, tmp_path: Path) -> None:
     options = (
         "--type",
@@ -359,31 +303,6 @@ def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
         )
 
     assert asked.found == []
-
-
-@pytest.mark.slow
-def test_small_units_are_read_and_judged_together(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, schema = Settings(home=tmp_path), load_schema()
-    batches: list[set[str]] = []
-    read = TripleReader.evidence_of_many
-
-    def counted(reader: TripleReader, triples: Iterable[Triple], *failed: Any) -> dict[Triple, tuple[Evidence, ...]]:
-        wanted = list(triples)
-        batches.append({triple.relation for triple in wanted})
-        return read(reader, wanted, *failed)
-
-    monkeypatch.setattr(TripleReader, "evidence_of_many", counted)
-    with (
-        Ledger(tmp_path / "l.sqlite") as ledger,
-        open_store(str(graph / "graph.lbdb"), schema, settings) as store,
-        LiteratureIndex(graph / "literature") as index,
-    ):
-        asked = Papers(TripleReader(index, judges(), StoreNames(store), schema))
-        options = AuditOptions(types=(CheckType.TRIPLE,), ids=("P00441",))
-        Audit(store, graph / "reference.duckdb", ledger, settings, papers=asked).start(options)
-
-    (together,) = batches
-    assert len(together) > 1
 
 
 def plain(text: str) -> str:

@@ -81,43 +81,34 @@ def pdf(*pages: Sequence[str], info: str = "") -> bytes:
     return (out + end + trailer).encode("latin-1")
 
 
-def test_a_hit_names_its_section(folder: Path) -> None:
+def test_a_paper_is_one_hit_and_one_opinion_of_a_named_section(folder: Path) -> None:
     index = added(folder)
-    (hit,) = rows("search", "kinase B in yeast cells", "--index", index, "--limit", 1)
+    with DocumentStore(index / "documents.sqlite") as store:
+        before = (store.version, len(store))
+    added(folder)
+    with DocumentStore(index / "documents.sqlite") as store:
+        assert (store.version, len(store)) == before
 
+    (hit,) = rows("search", "kinase B in yeast cells", "--index", index, "--limit", 1)
     assert (hit["paper"], hit["section"], hit["heading"]) == ("doi:10.5555/one", "results", "Results")
     assert hit["passage"]["text"] == "Kinase A binds kinase B in yeast cells at night."
-    assert "results" in run("search", "kinase B in yeast cells", "--index", index)
-
-
-def test_a_section_is_searched_alone(folder: Path) -> None:
-    index = added(folder)
-
-    (hit,) = rows("search", "kinase cells", "--index", index, "--section", "methods")
-    assert (hit["id"], hit["section"]) == ("doi:10.5555/one#3", "methods")
-    found = rows("search", "kinase cells", "--index", index, "--section", "abstract")
-    assert [h["id"] for h in found] == ["doi:10.5555/one"]
-    assert rows("search", "kinase cells", "--index", index, "--section", "conclusion") == []
+    for section, ids in (("methods", ["doi:10.5555/one#3"]), ("abstract", ["doi:10.5555/one"]), ("conclusion", [])):
+        found = rows("search", "kinase cells", "--index", index, "--section", section)
+        assert [(h["id"], h["section"]) for h in found] == [(name, section) for name in ids]
     assert kgcheck("search", "x", "--index", index, "--section", "nonsense").code == 2
-
-
-def test_a_paper_is_one_hit_and_one_opinion(folder: Path) -> None:
-    index = added(folder)
-
-    assert len(rows("search", "kinase A", "--index", index)) == 1
     verdict = json.loads(run("verify", "Kinase A binds kinase B.", "--index", index, "--format", "json"))
-    assert [o["section"] for o in verdict["opinions"] if o["stance"] == "supports"] in (["abstract"], ["results"])
     assert len({o["document"].partition("#")[0] for o in verdict["opinions"]}) == len(verdict["opinions"])
-
-
-def test_a_quote_says_its_section(folder: Path) -> None:
-    index = added(folder)
     claim = ("verify", "Kinase A binds kinase B in yeast cells.", "--index", index, "--document", "doi:10.5555/one")
     (opinion,) = json.loads(run(*claim, "--format", "json"))["opinions"]
-
     assert (opinion["document"], opinion["section"]) == ("doi:10.5555/one#7", "results")
-    assert opinion["quotes"][0]["text"] == "Kinase A binds kinase B in yeast cells at night."
-    assert "section" in run(*claim)
+    assert opinion["quotes"][0]["text"] == hit["passage"]["text"]
+
+    text = run("corpus", "show", "doi:10.5555/one", "--index", index)
+    assert all(part in text for part in ("Results of staining", "10.1234/abc.1"))
+    run("corpus", "remove", "doi:10.5555/one", "--index", index)
+    assert rows("search", "kinase", "--index", index) == []
+    shown = kgcheck("corpus", "show", "doi:10.5555/one", "--index", index)
+    assert shown.refuses("there is no whole paper 'doi:10.5555/one'")
 
 
 def test_of_a_paper_the_paragraph_is_read_that_names_all(folder: Path) -> None:
@@ -159,15 +150,6 @@ def test_an_abstract_that_is_there_is_completed(folder: Path) -> None:
     assert [q["reason"] for q in quarantine(index)] == ["conflict"]
 
 
-def test_the_same_paper_again_changes_nothing(folder: Path) -> None:
-    index = added(folder)
-    with DocumentStore(index / "documents.sqlite") as store:
-        before = (store.version, len(store))
-    added(folder)
-    with DocumentStore(index / "documents.sqlite") as store:
-        assert (store.version, len(store)) == before
-
-
 def test_another_body_is_taken_only_when_wanted(folder: Path) -> None:
     index = added(folder)
     (folder / "one.xml").write_text(
@@ -181,15 +163,6 @@ def test_another_body_is_taken_only_when_wanted(folder: Path) -> None:
     (hit,) = rows("search", "nothing is left", "--index", index, "--section", "results")
     assert hit["paper"] == "doi:10.5555/one"
     assert rows("search", "yeast", "--index", index) == []
-
-
-def test_a_paper_leaves_with_its_paragraphs(folder: Path) -> None:
-    index = added(folder)
-    run("corpus", "remove", "doi:10.5555/one", "--index", index)
-
-    assert rows("search", "kinase", "--index", index) == []
-    with DocumentStore(index / "documents.sqlite") as store:
-        assert store.paper("doi:10.5555/one") is None
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -214,15 +187,6 @@ def test_a_notice_retracts_a_paper_before_or_after_it_came(folder: Path, first: 
         papers = {name: store.paper(f"doi:10.5555/{name}") for name in ("one", "n", "two")}
     retracted = {name: paper.retracted for name, paper in papers.items() if paper}
     assert retracted == {"one": True, "n": True, "two": False}
-
-
-def test_a_paper_is_shown_with_sections_and_references(folder: Path) -> None:
-    index = added(folder)
-    text = run("corpus", "show", "doi:10.5555/one", "--index", index)
-
-    assert "Results of staining" in text
-    assert "10.1234/abc.1" in text
-    assert kgcheck("corpus", "show", "x", "--index", index).refuses("there is no whole paper 'x'")
 
 
 def test_a_paper_that_is_removed_meanwhile_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,13 +276,6 @@ def test_pdfs_that_were_made_to_break_a_reader(folder: Path) -> None:
     with DocumentStore(index / "documents.sqlite") as store:
         papers = {row[0] for row in store.ids()}
     assert {"doi:10.5555/one", "doi:10.5555/two"} <= papers
-
-
-def test_a_folder_without_documents_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    done = kgcheck("corpus", "add", tmp_path / "empty", "--index", tmp_path / "i")
-
-    assert done.refuses(f"the folder {tmp_path / 'empty'} holds no documents")
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ EUROPEPMC = {
 PUBMEDQA = {
     "77": {"QUESTION": "Is it so?", "CONTEXTS": ["We looked.", "We saw."], "LONG_ANSWER": "It is.", "YEAR": "2001"}
 }
-PUBTATOR = "9|t|A title\n9|a|An abstract. Two sentences.\n9\t0\t5\tTP53\tGene\t7157\n\n10|t|Title only\n10|a|\n"
+PUBTATOR = "9|t|A title\n9|a|One. Two.\n9\t0\t5\tTP53\tGene\t7157\n\n10|t|Title only\n10|a|\n"
 
 
 def read(path: Path, text: str) -> list[Record]:
@@ -55,41 +55,52 @@ def documents(records: list[Record]) -> list[Document]:
     return [r for r in records if isinstance(r, Document)]
 
 
-def test_pubmed_xml(tmp_path: Path) -> None:
-    first, second = read(tmp_path / "a.xml", XML)
+@pytest.mark.parametrize(
+    ("name", "text", "fields", "rejected"),
+    [
+        (
+            "a.xml",
+            XML,
+            ("pmid:11", "On E. coli", "We asked a < b. It is so.", 2012, "A journal", ("Retracted Publication",), True),
+            ["no_abstract"],
+        ),
+        (
+            "a.json",
+            json.dumps(EUROPEPMC),
+            ("pmid:5", "T", "Background Some text.", 1999, "J", ("Review",), False),
+            [],
+        ),
+        (
+            "a.json",
+            json.dumps(PUBMEDQA),
+            ("pmid:77", "Is it so?", "We looked. We saw. It is.", 2001, "", (), False),
+            [],
+        ),
+        (
+            "a.PubTator",
+            PUBTATOR,
+            ("pmid:9", "A title", "One. Two.", None, "", (), False),
+            ["no_abstract"],
+        ),
+        (
+            "a.csv",
+            'id,abstract,year\n1,"Text, with a comma.",2001\n2,one,two,three\n',
+            ("1", "", "Text, with a comma.", 2001, "", (), False),
+            ["malformed"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_each_format_is_known_and_read(
+    tmp_path: Path, name: str, text: str, fields: tuple[object, ...], rejected: list[str], packed: bool
+) -> None:
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    records = list(read_documents(path, choose_recipe(path)))
+    (d,) = documents(records)
 
-    assert isinstance(first, Document)
-    assert (first.id, first.title, first.abstract) == ("pmid:11", "On E. coli", "We asked a < b. It is so.")
-    assert (first.year, first.journal, first.retracted) == (2012, "A journal", True)
-    assert isinstance(second, Rejected)
-    assert (second.reason, second.record) == ("no_abstract", "pmid:12")
-
-
-def test_compressed_files_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml.gz"
-    path.write_bytes(gzip.compress(XML.encode()))
-
-    assert len(list(read_documents(path, choose_recipe(path)))) == 2
-
-
-def test_europepmc_json(tmp_path: Path) -> None:
-    (found,) = documents(read(tmp_path / "a.json", json.dumps(EUROPEPMC)))
-
-    assert (found.id, found.abstract, found.year) == ("pmid:5", "Background Some text.", 1999)
-    assert (found.journal, found.types) == ("J", ("Review",))
-
-
-def test_pubmedqa_json(tmp_path: Path) -> None:
-    (found,) = documents(read(tmp_path / "a.json", json.dumps(PUBMEDQA)))
-
-    assert (found.id, found.title, found.abstract) == ("pmid:77", "Is it so?", "We looked. We saw. It is.")
-
-
-def test_pubtator(tmp_path: Path) -> None:
-    records = read(tmp_path / "a.PubTator", PUBTATOR)
-
-    assert [d.id for d in documents(records)] == ["pmid:9"]
-    assert [r.reason for r in records if isinstance(r, Rejected)] == ["no_abstract"]
+    assert (d.id, d.title, d.abstract, d.year, d.journal, d.types, d.retracted) == fields
+    assert [r.reason for r in records if isinstance(r, Rejected)] == rejected
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -101,13 +112,6 @@ def test_json_lines(tmp_path: Path) -> None:
     rejected = [r for r in records if isinstance(r, Rejected)]
     assert [r.reason for r in rejected] == ["malformed", "malformed"]
     assert rejected[0].place.endswith("line 2")
-
-
-def test_csv(tmp_path: Path) -> None:
-    records = read(tmp_path / "a.csv", 'id,abstract,year\n1,"Text, with a comma.",2001\n2,one,two,three\n')
-
-    assert [(d.id, d.abstract, d.year) for d in documents(records)] == [("1", "Text, with a comma.", 2001)]
-    assert [r.reason for r in records if isinstance(r, Rejected)] == ["malformed"]
 
 
 def test_scifact_keeps_its_sentences(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 from kgcheck.errors import IndexFault, MissingExtra, UnknownName
 from kgcheck.literature import search as opening
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.papers import Paragraph, Section, WholePaper
 from kgcheck.literature.search import LiteratureIndex, fused, rank_passages
@@ -143,34 +142,25 @@ def test_search_by_words(tmp_path: Path) -> None:
         assert len(index.search("kinase " * 10_000, limit=1)) == 1
 
 
-def test_search_in_given_documents(tmp_path: Path) -> None:
+def test_search_in_given_documents_and_passages(tmp_path: Path) -> None:
     with LiteratureIndex(build_index(tmp_path / "index", papers())) as index:
         assert [h.document.id for h in index.search("kinase", within=["p2", "p3"])] == ["p2"]
         assert [d.id for d in index.documents(["p3", "p1", "p3"])] == ["p3", "p1"]
         with pytest.raises(UnknownName, match="p9"):
             index.search("kinase", within=["p9"])
-
-
-def test_search_in_given_passages() -> None:
+    with LiteratureIndex(build_index(tmp_path / "empty", [])) as index:
+        assert index.search("anything") == []
     ranked = rank_passages("sleep of mice", ["Bones grow.", "Mice sleep.", ""])
-
-    assert ranked[0][0] == 1
-    assert {i for i, _ in ranked} == {0, 1, 2}
+    assert [i for i, _ in ranked] == [1, 0, 2]
     assert rank_passages("sleep", []) == []
     assert [score for _, score in rank_passages("sleep", ["", ""])] == [0.0, 0.0]
-
-
-def test_an_index_without_documents_can_be_asked(tmp_path: Path) -> None:
-    with LiteratureIndex(build_index(tmp_path / "index", [])) as index:
-        assert index.search("anything") == []
 
 
 def test_fusion_is_between_its_parts() -> None:
     words, cosines = np.array([2.0, 1.0, 0.0], dtype=np.float32), np.array([0.1, 0.9, 0.5], dtype=np.float32)
 
     assert fused(words, None).tolist() == [1.0, 0.5, 0.0]
-    assert int(fused(words, cosines).argmax()) == 1
-    assert fused(np.zeros(3, dtype=np.float32), cosines).argmax() == 1
+    assert int(fused(words, cosines).argmax()) == int(fused(words * 0, cosines).argmax()) == 1
 
 
 def test_changes_are_found_only_after_a_build(tmp_path: Path) -> None:
@@ -333,21 +323,6 @@ def _build_slowly(folder: Path) -> None:
     model = _Waits()
     model.folder = folder
     build_index(folder, [document(f"n{i}", f"This is number {i}.") for i in range(1500)], model)
-
-
-def test_inverted_lists_find_nearly_all_and_can_change(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    centres = random.normal(size=(40, 16))
-    vectors = (centres[random.integers(40, size=4000)] + 0.3 * random.normal(size=(4000, 16))).astype(np.float32)
-    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
-    numbers = np.arange(10, 4010)
-
-    made = Dense.of(numbers, vectors, exact_below=100)
-    assert made.structure.kind == "ivf"
-    assert made.structure.recall >= 0.98
-    made.save(tmp_path / "vectors.faiss")
-    opened = Dense.load(tmp_path / "vectors.faiss", made.structure)
-    assert int(opened.nearest(vectors[7].astype(np.float32), 3)[0]) == 17
 
 
 def test_broken_vectors_are_told(tmp_path: Path) -> None:

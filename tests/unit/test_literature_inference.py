@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -116,24 +117,22 @@ def test_a_folder_without_a_model_is_refused(spoil: Callable[[Path], object], me
         InferenceModel(tmp_path / "m")
 
 
-def test_no_folder_at_all_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ({"inputs": ("pixel_values", "attention_mask")}, "has an input pixel_values"),
+        ({"inputs": ("attention_mask",)}, "no input input_ids"),
+        ({"labels": TWO, "outputs": THREE}, "gives 3 numbers for a pair, where its labels are 2"),
+    ],
+)
+def test_models_of_another_form_are_refused(tmp_path: Path, made: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        InferenceModel(model_folder(tmp_path / "m", **made))
+
+
+def test_no_folder_and_what_is_no_number_are_refused(tiny: InferenceModel, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no model folder"):
         InferenceReader.of(tmp_path / "m")
-
-
-def test_other_inputs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="has an input pixel_values"):
-        InferenceModel(model_folder(tmp_path / "a", inputs=("pixel_values", "attention_mask")))
-    with pytest.raises(ConfigurationError, match="no input input_ids"):
-        InferenceModel(model_folder(tmp_path / "b", inputs=("attention_mask",)))
-
-
-def test_as_many_numbers_as_labels_or_none(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="gives 3 numbers for a pair, where its labels are 2"):
-        InferenceModel(model_folder(tmp_path / "m", TWO, outputs=THREE))
-
-
-def test_what_is_no_number_is_refused(tiny: InferenceModel) -> None:
     with pytest.raises(ConfigurationError, match="gives what is no number"):
         tiny.read("a claim", ["it is broken"])
 
@@ -189,16 +188,6 @@ ABSTRACT = "We gave zincol to mice. Zincol differs from all that was known of go
 CLAIM = "Zincol prevents gout in mice."
 
 
-def test_without_a_head_three_labels_are_taken_at_their_word(tiny: InferenceModel) -> None:
-    paper = Document(ids=("x",), abstract=ABSTRACT)
-    reader = InferenceReader(tiny, None)
-
-    (opinion,) = TrainedVerifier(inference=reader).judge(CLAIM, [paper])
-
-    assert opinion.stance is Stance.CONTRADICTS
-    assert opinion.probability == pytest.approx(1, abs=0.01)
-
-
 def test_the_gate_comes_after_inference(tiny: InferenceModel) -> None:
     paper = Document(ids=("x",), abstract=ABSTRACT)
     verifier = TrainedVerifier(inference=InferenceReader(tiny, None))
@@ -206,6 +195,11 @@ def test_the_gate_comes_after_inference(tiny: InferenceModel) -> None:
     about = verify(CLAIM, [paper], verifier)
     other = verify("Zincol prevents asthma in mice.", [paper], verifier)
 
+    question = ("Does zincol prevent gout in mice?", [paper])
+    # Without a head three labels are taken at their word; questions are read without the model.
+    assert about.opinions[0].probability == pytest.approx(1, abs=0.01)
+    assert verifier.judge(*question) == TrainedVerifier().judge(*question)
+    assert plain(np.array([[-9.0, -9.0]]))[2] == pytest.approx(1, abs=0.001)
     assert (about.stance, other.stance) == (Stance.CONTRADICTS, Stance.SILENT)
     assert "asthma" in other.opinions[0].note
     assert about.verifier == f"trained, with {tiny.name} {tiny.digest}"
@@ -220,15 +214,6 @@ def test_a_claim_without_room_is_read_without_the_model(tiny: InferenceModel) ->
 
     assert opinion.note == TOO_LONG
     assert opinion.probabilities == alone.probabilities
-
-
-def test_questions_are_read_without_the_model(tiny: InferenceModel) -> None:
-    paper = Document(ids=("x",), abstract=ABSTRACT)
-    question = "Does zincol prevent gout in mice?"
-
-    assert TrainedVerifier(inference=InferenceReader(tiny, None)).judge(question, [paper]) == TrainedVerifier().judge(
-        question, [paper]
-    )
 
 
 def head(digest: str, names: tuple[str, ...] = INFERRED, against: float = 1.0) -> InferenceHead:
@@ -288,11 +273,6 @@ def test_few_sentences_count_as_their_best() -> None:
     assert [row[f"for_{n}"] for n in ("first", "second", "third", "most", "least", "together")] == [1, 1, 1, 1, 1, 2]
     assert row["against_together"] == -3
     assert row["contradicts"] < -9
-
-
-def test_the_surest_text_speaks() -> None:
-    assert plain(np.array([[0.0, 0.0], [-9.0, 9.0]]))[1] == pytest.approx(1, abs=0.001)
-    assert plain(np.array([[-9.0, -9.0]]))[2] == pytest.approx(1, abs=0.001)
 
 
 def test_a_workspace_takes_it_for_claims_alone(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -162,16 +161,6 @@ def test_an_index_is_changed_in_place_and_made_anew_by_the_rule(tmp_path: Path) 
 
 def _dies(folder: Path, when: str) -> None:
     """Change an index, and be killed while its vectors are written, or just after."""
-    _deadly(when)
-    change(folder, range(400, 430), range(10))
-
-
-def _dies_first(folder: Path, when: str) -> None:
-    _deadly(when)
-    change(folder, range(320), range(0))
-
-
-def _deadly(when: str) -> None:
     save = Dense.save
 
     def dying(self: Dense, path: Path) -> None:
@@ -181,13 +170,7 @@ def _deadly(when: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     Dense.save = dying  # type: ignore[method-assign]
-
-
-def _killed(work: Callable[[Path, str], None], folder: Path, when: str) -> int | None:
-    child = multiprocessing.get_context("spawn").Process(target=work, args=(folder, when))
-    child.start()
-    child.join(60)
-    return child.exitcode
+    change(folder, range(400, 430), range(10))
 
 
 @pytest.mark.parametrize("when", ["half", pytest.param("whole", marks=pytest.mark.slow)])
@@ -196,7 +179,10 @@ def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, 
     change(folder, range(400), range(0))
     before = read_manifest(folder)
 
-    assert _killed(_dies, folder, when) == -signal.SIGKILL
+    child = multiprocessing.get_context("spawn").Process(target=_dies, args=(folder, when))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
     # The manifest is that of the old index, whose documents have changed since: it says what to do.
     assert read_manifest(folder) == before
     with pytest.raises(IndexFault, match="have changed since it was built"):
@@ -208,14 +194,3 @@ def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, 
     assert (held(folder).documents, held(folder).moved) == (420, 40)
     assert (nearest(folder, 415), nearest(folder, 200)) == ("n415", "n200")
     assert len([*folder.glob("built-*")]) == 1
-
-
-def test_a_first_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    assert _killed(_dies_first, folder, "half") == -signal.SIGKILL
-    with pytest.raises(IndexFault, match="not finished"):
-        LiteratureIndex(folder, Clouds())
-    change(folder, range(0), range(0))
-
-    assert (held(folder).kind, held(folder).documents) == ("ivf", 320)
-    assert nearest(folder, 77) == "n77"

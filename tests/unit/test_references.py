@@ -152,13 +152,6 @@ def judge(
 OTHER = work("10.5555/b", titles=(TITLES[3],), author="Roe R", years=(1999,), volume="1", page="2")
 
 
-def test_a_reference_that_agrees_is_confirmed() -> None:
-    (remark,) = judge(reference(), (work(),)).remarks
-
-    assert (remark.remark, remark.state) == (Remark.REFERENCE_CONFIRMED, SentenceState.SUPPORTED)
-    assert remark.evidence[0].record == "10.5555/a"
-
-
 @pytest.mark.parametrize(
     ("changed", "expected", "found"),
     [
@@ -241,29 +234,33 @@ def test_silence_about_a_book_or_a_page_tells_nothing(text: str, state: Sentence
     assert (unknown.remark, unknown.state) == (Remark.REFERENCE_UNKNOWN, state)
 
 
-def test_works_of_a_series_are_not_taken_for_each_other() -> None:
-    one = "SUPPORT tools for informed policy making 13: preparing briefs for ministers"
-    other = "SUPPORT tools for informed policy making 14: organising dialogues for ministers"
-    series = work("10.5555/c", titles=(other,), volume="7", page="14")
-
-    assert kinds(judge(reference(doi="", title=one), similar=(series,))) == ["reference_unknown"]
+SERIES = "SUPPORT tools for informed policy making {}: preparing briefs for ministers"
 
 
-def test_a_work_is_known_by_its_place_in_print() -> None:
-    assert kinds(judge(reference(doi="", title=TITLES[4]), similar=(work(),))) == ["title_differs"]
-
-
-def test_a_volume_without_a_page_is_no_other_place() -> None:
-    text = f"Doe, J. (2007). {TITLES[0]}. J. 33. 10.5555/q"
-
-    assert kinds(judge(reference(doi="", year=2007, text=text), similar=(work(),))) == ["year_differs"]
-
-
-def test_a_short_title_alone_names_no_work() -> None:
-    entry = reference(doi="", title="Introduction", authors=("Roe R",))
-    intro = work("10.5555/i", titles=("Introduction",), volume="9", page="1")
-
-    assert kinds(judge(entry, similar=(intro,))) == ["reference_unknown"]
+@pytest.mark.parametrize(
+    ("entry", "similar", "expected"),
+    [
+        # Works of a series are not taken for each other.
+        (
+            {"title": SERIES.format(13)},
+            {"titles": (SERIES.format(14).replace("briefs", "dialogues"),), "volume": "7", "page": "14"},
+            "reference_unknown",
+        ),
+        # A work is known by its place in print; a volume without a page is no other place.
+        ({"title": TITLES[4]}, {}, "title_differs"),
+        ({"year": 2007, "text": f"Doe, J. (2007). {TITLES[0]}. J. 33. 10.5555/q"}, {}, "year_differs"),
+        # A short title alone names no work.
+        (
+            {"title": "Introduction", "authors": ("Roe R",)},
+            {"titles": ("Introduction",), "volume": "9", "page": "1"},
+            "reference_unknown",
+        ),
+    ],
+)
+def test_which_work_a_reference_without_an_id_means(
+    entry: dict[str, object], similar: dict[str, object], expected: str
+) -> None:
+    assert kinds(judge(reference(doi="", **entry), similar=(work("10.5555/c", **similar),))) == [expected]  # type: ignore[arg-type]
 
 
 def test_a_reference_without_a_title_is_compared_by_its_text() -> None:

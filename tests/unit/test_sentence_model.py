@@ -97,12 +97,6 @@ def test_what_is_too_long_is_cut() -> None:
     assert np.array_equal(first, second)
 
 
-def test_what_is_meant_is_near() -> None:
-    near = packaged_model().encode(["Aspirin relieves pain.", "Pain is eased by aspirin.", "Stars are far away."])
-
-    assert near[0] @ near[1] > 0.6 > near[0] @ near[2]
-
-
 def test_openvino_reports_to_nobody_that_it_was_imported(tmp_path: Path) -> None:
     code = (
         "import socket, sys\n"
@@ -147,14 +141,6 @@ def test_what_is_not_installed_is_told_with_the_command(
     why = lacking()
     assert why
     assert (why.message, why.hint) == (message, hint)
-
-
-@pytest.mark.parametrize("module", ["openvino", "safetensors", "tokenizers"])
-def test_a_model_needs_the_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-
-    with pytest.raises(MissingExtra, match="'papers'"):
-        SentenceModel()
 
 
 def test_a_model_needs_its_weights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,13 +36,6 @@ def test_packed_vectors_find_the_same_neighbours() -> None:
     assert np.mean([len(a & b) / 10 for a, b in zip(ten, again, strict=True)]) > 0.95
 
 
-@pytest.mark.parametrize("rows", [0, 1])
-def test_few_and_empty_vectors_are_packed(rows: int) -> None:
-    vectors = np.zeros((rows, 8), dtype=np.float32)
-
-    assert np.array_equal(unpacked(packed(vectors), 8), vectors)
-
-
 def test_the_nearest_sentence_counts(tmp_path: Path) -> None:
     model = WordsModel()
     near = note("near", PADDING, "Kinase A binds kinase B.", PADDING)
