@@ -25,8 +25,7 @@ _FOLD = str.maketrans(
 _TOKEN = re.compile(r"\d+(?:-\d+){2,}|\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['-][^\W_]+)*|%|/")
 _CLOSE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(mg|kg|ml|mm|nm|mum|mmol)\b")
 _PART = re.compile(r"\d+|[^\W\d_]+")
-_HYPHEN = re.compile(r"-(?!\d)")
-"""A hyphen between words: the number of IL-4 is a part of the name."""
+_HYPHEN = re.compile(r"-(?!\d)")  # A hyphen between words: the number of IL-4 is a part of the name
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SPELLING = (
     *(("aemi", "emi"), ("oedema", "edema"), ("oesoph", "esoph"), ("oestr", "estr"), ("haem", "hem"), ("paed", "ped")),
@@ -51,10 +50,8 @@ _CELLS = ("cell", "cells", "lymphocyte", "lymphocytes")
 _STATES = frozenset("positive negative free deficient null resistant sensitive dependent independent naive".split())
 """Ends of words such as HIV-negative that change who is meant."""
 
-_NEAR = 0.65
-"""Two stems are of one word if they begin alike over this share of the longer."""
-_RUN = 5
-"""Parts of words that one name may be made of."""
+_NEAR = 0.65  # two stems are of one word if they begin alike over this share of the longer
+_RUN = 5  # parts of words that one name may be made of
 
 
 class Argument(NamedTuple):

@@ -55,12 +55,9 @@ from kgcheck.reference.writer import recency
 from kgcheck.settings import Settings
 
 _XML = (".xml", ".nxml")
-_LINES = (".jsonl", ".ndjson", "")
-"""Suffixes of files with one object a line; OpenAlex calls its own ``part_000.gz``."""
-
+_LINES = (".jsonl", ".ndjson", "")  # suffixes of files with one object a line; OpenAlex calls its own ``part_000.gz``
 _OF_WORKS = "name a file of works of OpenAlex or Crossref"
-_LONGEST = 2_000
-"""Characters of a title or a name; what is longer is none."""
+_LONGEST = 2_000  # characters of a title or a name; what is longer is none
 
 
 class ReadWork(NamedTuple):
@@ -471,9 +468,7 @@ SELECT DISTINCT work, cited FROM (SELECT work, unnest(cites) AS cited FROM label
 
 _AGAIN = "build it again"
 
-_MOST_ALIKE = 40
-"""Works of one key that are looked at; a key of more says nothing."""
-
+_MOST_ALIKE = 40  # works of one key that are looked at; a key of more says nothing
 _NUMBER = re.compile(r"[a-z]{0,3}\d{1,9}(?:[a-z]\d{1,9})?", re.IGNORECASE)
 _MOST_NUMBERS = 40
 _MOST_AROUND = 1_000

@@ -17,12 +17,8 @@ from kgcheck.literature.weights import EXTRA
 from kgcheck.model import Value
 
 EXACT_BELOW = 50_000
-RECALL_WANTED = 0.98
-"""Recall of the ten nearest by which the number of probed lists is chosen."""
-
-_TRAINING = 50
-"""Vectors a list that FAISS is trained with; it asks for 39 at least."""
-
+RECALL_WANTED = 0.98  # recall of the ten nearest by which the number of probed lists is chosen
+_TRAINING = 50  # vectors a list that FAISS is trained with; it asks for 39 at least
 _SAMPLE = 200
 _CHANGED_ENOUGH = 0.2
 """The share of vectors that may come or go, in all changes together, before the lists are trained anew."""

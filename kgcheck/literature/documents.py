@@ -59,8 +59,7 @@ _SPACE = re.compile(f"(?! [^{_NO_TEXT}])[{_NO_TEXT}]+")
 
 _WORD = re.compile(r"\w+")
 
-Span = tuple[int, int]
-"""Start and end in a text, so that ``text[start:end]`` is the passage."""
+Span = tuple[int, int]  # start and end in a text, so that ``text[start:end]`` is the passage
 
 
 def clean(text: str) -> str:
@@ -98,12 +97,8 @@ def fingerprint_text(*parts: str) -> str:
     return " ".join(word for part in parts for word in _WORD.findall(part.casefold()))
 
 
-MAX_CHARACTERS = 100_000
-"""An abstract that is longer is no abstract."""
-
-RETRACTED_TYPE = "retracted publication"
-"""PubMed's publication type of a retracted paper, in lower case."""
-
+MAX_CHARACTERS = 100_000  # an abstract that is longer is no abstract
+RETRACTED_TYPE = "retracted publication"  # PubMed's publication type of a retracted paper, in lower case
 _RETRACTED_TITLE = re.compile(r"^\W*retracted(?: article)?\s*[:\]]", re.IGNORECASE)
 
 

@@ -14,16 +14,10 @@ from numpy.typing import NDArray
 from kgcheck.errors import ConfigurationError, MissingExtra
 from kgcheck.literature.weights import EXTRA, PACKAGED, TORCH_EXTRA, has_torch, model_digest, model_path
 
-PIECES = 256
-"""Word pieces of a text that the packaged model reads: what it was trained with."""
-
-Vectors = NDArray[np.float32]
-"""One row a text, of length 1, so that a scalar product is a cosine."""
-
+PIECES = 256  # word pieces of a text that the packaged model reads: what it was trained with
+Vectors = NDArray[np.float32]  # one row a text, of length 1, so that a scalar product is a cosine
 _PADDED_TO = 16
-_TOGETHER = 2_048
-"""Word pieces that are computed together: more are no faster, and take memory."""
-
+_TOGETHER = 2_048  # word pieces that are computed together: more are no faster, and take memory
 _GPU = Path("/dev/nvidia0")
 
 
@@ -80,8 +74,7 @@ class SentenceModel:
 
 _REPORTS = "openvino.tools.ovc"
 
-_CLOSED = 1e4
-"""Amount taken from the score of a piece that is padding: nothing is left of it."""
+_CLOSED = 1e4  # amount taken from the score of a piece that is padding: nothing is left of it
 
 
 def import_openvino() -> Any:

@@ -14,17 +14,13 @@ from kgcheck.text.words import BREAKS, compounds, pattern_of_list, stemmer
 NAMED = ("name", "label", "number", "population", "noun", "human")
 """Kinds of things that a claim names, and that the passages which fit best may not name."""
 
-MAX_PASSAGES = 60
-"""Most passages of an abstract that are looked at: those that share most with the claim."""
-
+MAX_PASSAGES = 60  # most passages of an abstract that are looked at: those that share most with the claim
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_BEST = 3
-"""Passages that are searched for what a claim names."""
+_BEST = 3  # passages that are searched for what a claim names
 _SHARPNESS = 1.0
 _TAIL = 3
 _CAP = 3
-_MOST = 0.5
-"""A passage with so many of the words of a claim speaks of it."""
+_MOST = 0.5  # A passage with so many of the words of a claim speaks of it
 
 
 class ContentWords(NamedTuple):
@@ -45,8 +41,7 @@ class Seen(NamedTuple):
     passages: tuple[ContentWords, ...]
     places: tuple[int, ...]
     total: int
-    similar: Numbers
-    """The cosine of each passage to the claim, zeros where there are no vectors."""
+    similar: Numbers  # the cosine of each passage to the claim, zeros where there are no vectors
     polarity: Numbers
     claim_text: str
     texts: tuple[str, ...]

@@ -53,10 +53,8 @@ class Gathered(NamedTuple):
     """Result of a gathering."""
 
     counts: dict[str, int]
-    total: int
-    """Number of papers that the service has."""
-    day: str
-    """The day that the answers are of."""
+    total: int  # number of papers that the service has
+    day: str  # the day that the answers are of
 
 
 def gather(wanted: Gathering, corpus: Corpus, http: Http, today: str | None = None) -> Gathered:

@@ -18,15 +18,9 @@ from kgcheck.literature.trained_verifier import Linear, read_weights, softmax
 from kgcheck.literature.weights import EXTRA
 from kgcheck.model import Value
 
-MODEL_FILES = ("model.onnx", "openvino_model.xml")
-"""Names of a model in its folder, the first that is there."""
-
-LONGEST = 512
-"""Word pieces of a pair that are read, where the model reads no fewer."""
-
-_CHARACTERS = 20_000
-"""Most characters of a text that are cut into word pieces: far more than a model reads."""
-
+MODEL_FILES = ("model.onnx", "openvino_model.xml")  # names of a model in its folder, the first that is there
+LONGEST = 512  # word pieces of a pair that are read, where the model reads no fewer
+_CHARACTERS = 20_000  # most characters of a text that are cut into word pieces: far more than a model reads
 _ANOTHER = "name another folder, or fetch the model again"
 _PADDED_TO = 32
 _FOR, _AGAINST, _NEITHER = range(3)
@@ -209,12 +203,8 @@ def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
 
 
-BESIDE = "inference_head.json"
-"""The name of a head in the folder of its model."""
-
-READ = 3
-"""Sentences of a paper that are read, the best: each alone, and all together."""
-
+BESIDE = "inference_head.json"  # the name of a head in the folder of its model
+READ = 3  # sentences of a paper that are read, the best: each alone, and all together
 INFERRED = (
     *("supports", "contradicts", "silent"),
     *(f"{way}_{n}" for way in ("for", "against") for n in ("first", "second", "third", "most", "least", "together")),

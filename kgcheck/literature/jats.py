@@ -184,8 +184,7 @@ def reference_of(key: str, element: Any) -> CitedWork:
     return work.model_copy(update={"text": _entry_text(citation, work)[:2000]})
 
 
-_OTHER_PARTS = ("publisher-name", "publisher-loc", "comment")
-"""Parts of an entry that are no field of a work."""
+_OTHER_PARTS = ("publisher-name", "publisher-loc", "comment")  # parts of an entry that are no field of a work
 
 
 def _entry_text(citation: Any, work: CitedWork) -> str:
@@ -211,9 +210,7 @@ def _entry_text(citation: Any, work: CitedWork) -> str:
     return text if work.title or work.journal else text_of(citation)
 
 
-Mark = tuple[int, int, tuple[str, ...]]
-"""Start and end of a citation in a text, and the keys of what it cites."""
-
+Mark = tuple[int, int, tuple[str, ...]]  # start and end of a citation in a text, and the keys of what it cites
 _TO = re.compile(r"[\])]?\s*[-\u2010-\u2015]\s*[\[(]?")
 _FROM_TO = re.compile(r"[\[(]?(\d{1,4})" + _TO.pattern + r"(\d{1,4})[\])]?")
 

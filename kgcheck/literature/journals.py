@@ -17,14 +17,9 @@ _SUBTITLE = re.compile(r"(?:\s:|\s?=)\s.*")
 _SET_APART = re.compile(r"[:/;]\s| - |\s[\u2013\u2014]\s|(?<=\w{5})[.,]\s")
 _ELIDED = re.compile(r"\b[dDlL]['\u2019](?=\w)")
 _ACRONYM = re.compile(r"[A-Z](?=[A-Za-z]*[A-Z])[A-Za-z]{1,6}")
-_FEWEST = 3
-"""Words from which on the name of a journal may go on with the name of its section."""
-
-_STEM = 4
-"""Letters that a contraction begins with, if it does not end as its word does: "Geneeskd"."""
-
-_LONGEST_LINK = 3
-"""Letters of words that only link others: "di", "fur"."""
+_FEWEST = 3  # words from which on the name of a journal may go on with the name of its section
+_STEM = 4  # letters that a contraction begins with, if it does not end as its word does: "Geneeskd"
+_LONGEST_LINK = 3  # letters of words that only link others: "di", "fur"
 
 
 class _Name(NamedTuple):

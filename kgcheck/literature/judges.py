@@ -29,8 +29,7 @@ class Judge(NamedTuple):
     name: str
     model: str
     prompt: str = ""
-    verifier: Verifier | None = None
-    """None: the reader of pairs, made for each edge."""
+    verifier: Verifier | None = None  # none: the reader of pairs, made for each edge
 
 
 class Judges:

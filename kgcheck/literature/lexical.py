@@ -20,8 +20,7 @@ SETTINGS: dict[str, Any] = {"k1": K1, "b": B, "method": METHOD, "stemmer": "engl
 
 Scores = NDArray[np.float32]
 
-_NOTHING = "\u241f"
-"""The only word of a text without words: bm25s cannot index nothing at all."""
+_NOTHING = "\u241f"  # the only word of a text without words: bm25s cannot index nothing at all
 
 
 class Lexical:

@@ -13,12 +13,8 @@ from kgcheck.model import Ref
 
 MAX_NAMES = 12
 _MOST_WORDS = 40
-_MOST_MEANT = 4
-"""Nodes of a name whose other names are looked for, too."""
-
-_KEPT = 10_000
-"""Nodes whose names are kept: an edge after the other of one node asks for them again."""
-
+_MOST_MEANT = 4  # nodes of a name whose other names are looked for, too
+_KEPT = 10_000  # nodes whose names are kept: an edge after the other of one node asks for them again
 _PATTERNS = 2_000
 """Compiled patterns that are kept: to compile one takes longer than to search a hundred sentences with it."""
 

@@ -40,8 +40,7 @@ _RULES_OTHERS = re.compile(
 )
 _JOINS = frozenset(("by", "with", "to", "and", "on", "in"))
 _GAPS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20))
-_TOO_LONG = 120
-"""Words of a sentence; of a longer one only those near the names are read."""
+_TOO_LONG = 120  # words of a sentence; of a longer one only those near the names are read
 
 
 class PairWeights(Value):
@@ -207,20 +206,13 @@ def load_pair_weights() -> PairWeights:
     return read_weights(resource_dir("corpus") / WEIGHTS, PairWeights)
 
 
-DENIED = 0.8
-"""Probability of an outright denial: the share of those read in BioRelEx that are denials (the model card)."""
-
-SURE = 0.5
-"""Least probability of a sentence that counts: benchmarks/README.md has why."""
-
-_MOST = 12
-"""Places in a sentence where the two are named that are looked at."""
-
+DENIED = 0.8  # probability of an outright denial: the share of those read in BioRelEx that are denials (the model card)
+SURE = 0.5  # least probability of a sentence that counts: benchmarks/README.md has why
+_MOST = 12  # places in a sentence where the two are named that are looked at
 _ABSTRACT = 4
 """Sentences from which on a text is an abstract: in a shorter note it means nothing how often the two are named."""
 
-_QUOTED = 2
-"""Sentences of a paper that are quoted."""
+_QUOTED = 2  # sentences of a paper that are quoted
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,10 @@ EXTRA = "pdf"
 
 MOST_PAGES = 2_000
 
-_PASSAGE = 1_200
-"""Characters after which a passage ends with its sentence."""
-
+_PASSAGE = 1_200  # characters after which a passage ends with its sentence
 _LONGEST_HEADING = 60
 _DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
-_BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")
-"""A word that was cut at the end of a line."""
+_BREAK = re.compile(r"(\w)[-\u00ad]\n(?=[a-z])")  # A word that was cut at the end of a line
 
 
 class PdfText(NamedTuple):

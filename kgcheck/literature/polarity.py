@@ -20,12 +20,8 @@ POLARITY = ("matched", "denied_apart", "denied_both", "removed_apart", "way_agre
 _KINDS = ("gone", "deny", "deny_all", "more", "less")
 _GONE_AFTER, _GONE_BEFORE = 5, 3
 _DENIALS = frozenset("not no non never neither nor without cannot failed fails lack lacked lacking".split())
-_DENIED_BEFORE = 4
-"""Words before "significant" among which a denial is of it: "did not reach statistical significance"."""
-
-_LIST_WORDS = 5
-"""A piece between commas with so few words and no verb goes on with what was before it: a list."""
-
+_DENIED_BEFORE = 4  # words before "significant" among which a denial is of it: "did not reach statistical significance"
+_LIST_WORDS = 5  # A piece between commas with so few words and no verb goes on with what was before it: a list
 Numbers = NDArray[np.float64]
 
 

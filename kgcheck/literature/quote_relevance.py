@@ -26,9 +26,7 @@ from kgcheck.literature.features import words_of
 from kgcheck.literature.roles import Act, acts, asks_only, same_scale
 from kgcheck.text.words import BREAKS, compounds, verifier_rules, word_pattern, words_of_list
 
-_MOST_WORDS = 400
-"""Words of a text that are read."""
-
+_MOST_WORDS = 400  # words of a text that are read
 _BE = frozenset("is are was were be been being".split())
 _PLACES = frozenset(
     "in on at during after before within among from with to for as under into onto through via by upon without between "
@@ -46,10 +44,8 @@ _JOINS = frozenset([",", "and", "or"])
 _PARTICLES = frozenset("from back off about on into".split())
 """Last words of phrases, before which some words may stand: keeps it from, brings it about."""
 _GAP = 3
-_SHORT = 2
-"""Letters up to which the first word of a phrase stands as it is: do without."""
-_NEAR = 4
-"""Words before a relation in which a denial reaches it."""
+_SHORT = 2  # letters up to which the first word of a phrase stands as it is: do without
+_NEAR = 4  # words before a relation in which a denial reaches it
 _DENIALS = frozenset("not no never neither nor cannot n't fail failed fails unable without hardly".split())
 
 _PAST = re.compile(r"(?:ed|bound|driven|drawn|made|found|held|lost|built)$")
@@ -64,16 +60,12 @@ _NOUN = re.compile(
     r"(?:ions?|ments?|age|al|(?<!enh)ances?|ences?|responses?|effects?|roles?|risks?|loss|losses|deaths?|growth|activity|activities)$"
 )
 _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
-_LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")
-"""A part of a name in brackets, as of EGFR(L858R)."""
-
+_LABEL = re.compile(r"(?<=\w)\((\w+(?:/\w+)*)\)")  # A part of a name in brackets, as of EGFR(L858R)
 _BRACKETS = str.maketrans("()", "  ")
 _PREFIX = re.compile(r"\b(up|down|co|over|under|re|auto|trans|hyper|hypo|cross|non|knock)-(?=[a-z])", re.IGNORECASE)
 _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|under|by)\b", re.IGNORECASE)
 
-Named = Callable[[Sequence[Argument], str], bool]
-"""Test whether a text names any of some things."""
-
+Named = Callable[[Sequence[Argument], str], bool]  # test whether a text names any of some things
 _STOPS = _PLACES | _CLAUSES
 _REFERS = frozenset("it its they their them this these such".split())
 _NOT_NAMED = _STOPS | _BE | _JOINS
@@ -84,12 +76,9 @@ class Relation(NamedTuple):
 
     word: str
     classes: frozenset[str]
-    bears: frozenset[str]
-    """The classes that it bears out, its own and others."""
-    loose: bool
-    """Its sides may stand in any order: to bind, to depend on, to move into."""
-    theme: str = ""
-    """Side that it is done to, or that it is of."""
+    bears: frozenset[str]  # the classes that it bears out, its own and others
+    loose: bool  # its sides may stand in any order: to bind, to depend on, to move into
+    theme: str = ""  # side that it is done to, or that it is of
     cause: str = ""
     denied: bool = False
 
@@ -379,8 +368,7 @@ def _manner() -> frozenset[str]:
 
 
 _ASIDE = re.compile(r"\([^()]*\)")
-_MOST_CUTS = 40
-"""Places at which a sentence is cut."""
+_MOST_CUTS = 40  # places at which a sentence is cut
 
 
 class SentencePiece(NamedTuple):

@@ -11,9 +11,7 @@ from typing import Literal, NamedTuple
 
 from kgcheck.text.words import compounds, verifier_rules, words_of_list
 
-_JOINTS = "-'/."
-"""Marks within a word: JAK2/STAT3 is one agent."""
-
+_JOINTS = "-'/."  # marks within a word: JAK2/STAT3 is one agent
 _BE = frozenset("is are was were be been being get gets got".split())
 _OBJECT = frozenset("it them its their".split())
 _ENDS = frozenset("in on at during after before within among from with to for as under".split())
@@ -27,14 +25,11 @@ _DOER = re.compile(r"(?:ors?|ers?|ants?)$")
 _MADE_BY = re.compile(
     r"^(.+)-(?:mediated|induced|dependent|driven|catalyzed|catalysed|stimulated|directed)$", re.IGNORECASE
 )
-_DESCRIBES = ("ive", "ory", "able", "ible")
-"""Endings of words that tell what something is like: protective, inhibitory."""
-
+_DESCRIBES = ("ive", "ory", "able", "ible")  # endings of words that tell what something is like: protective, inhibitory
 _MORE_THAN = frozenset("more less better worse faster slower fewer".split())
 """Words that compare how much one thing does with how much another does."""
 
-_NEAR = 4
-"""Words before an act in which a denial reaches it."""
+_NEAR = 4  # words before an act in which a denial reaches it
 
 
 _Form = Literal["active", "passive", "noun", "doer"]

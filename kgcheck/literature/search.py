@@ -33,24 +33,12 @@ from kgcheck.literature.weights import PACKAGED, WORDS_ALONE, lacking, model_pat
 COSINE_WEIGHT = 0.65
 """The rest is that of BM25, scaled by the best of the query. Chosen on the train claims of SciFact: benchmarks/."""
 
-SENTENCE_SHARE = 0.5
-"""Share of the nearest sentence in the cosine; the rest is the whole document's. Chosen there, too."""
-
-_RANKED_AGAIN = 50
-"""The best so many, and as many as are asked for, are ranked by their nearest sentence."""
-
-_POOL = 200
-"""Candidates that words and meaning each put up."""
-
-_POOL_OF_PARAGRAPHS = 2_000
-"""The same, where there are whole papers."""
-
-_KEPT = 2_000
-"""Documents that are kept while many queries are searched for."""
-
-MAX_QUERY = 2_000
-"""Characters of a query that are read; a model reads far fewer."""
-
+SENTENCE_SHARE = 0.5  # share of the nearest sentence in the cosine; the rest is the whole document's. Chosen there, too
+_RANKED_AGAIN = 50  # the best so many, and as many as are asked for, are ranked by their nearest sentence
+_POOL = 200  # candidates that words and meaning each put up
+_POOL_OF_PARAGRAPHS = 2_000  # the same, where there are whole papers
+_KEPT = 2_000  # documents that are kept while many queries are searched for
+MAX_QUERY = 2_000  # characters of a query that are read; a model reads far fewer
 Floats = NDArray[np.float32]
 
 
@@ -345,8 +333,7 @@ def choose_model(named: str | None, current: str | None) -> tuple[Embedder | Non
     return open_model(model, many=True), ""
 
 
-_LOOKED = 20
-"""Paragraphs of a paper that are looked at for one that names all that the claim does."""
+_LOOKED = 20  # paragraphs of a paper that are looked at for one that names all that the claim does
 
 
 def to_read(claim: str, index: LiteratureIndex, *, top: int, ids: Sequence[str] = ()) -> list[Document]:

@@ -29,10 +29,8 @@ from kgcheck.model import Value
 BUILT_FORMAT = 2
 MANIFEST = "manifest.json"
 DOCUMENTS = "documents.sqlite"
-PAPERS = "papers.npy"
-"""File with the number of each row's paper; there where the index holds whole papers."""
-SECTIONS_OF = "sections.npy"
-"""File with the place of each row's section in SECTIONS."""
+PAPERS = "papers.npy"  # file with the number of each row's paper; there where the index holds whole papers
+SECTIONS_OF = "sections.npy"  # file with the place of each row's section in SECTIONS
 
 
 class DenseManifest(Value):
@@ -110,12 +108,9 @@ _COLUMNS = (
     *("section", "heading", "paragraph", "paper"),
 )
 
-VECTORS, SENTENCES = "vector", "sentence"
-"""Tables of embeddings: of whole documents, and of their sentences."""
-
+VECTORS, SENTENCES = "vector", "sentence"  # tables of embeddings: of whole documents, and of their sentences
 _LISTED = "(SELECT value FROM json_each(?))"
-_LISTED_TOGETHER = 10_000
-"""Values of one such list: the length of a parameter is bounded."""
+_LISTED_TOGETHER = 10_000  # values of one such list: the length of a parameter is bounded
 
 
 def packed(vectors: NDArray[np.float32]) -> bytes:
@@ -140,8 +135,7 @@ class Added(StrEnum):
     UNCHANGED = "unchanged"
     MERGED = "merged"
     REPLACED = "replaced"
-    COMPLETED = "completed"
-    """The whole paper came to an abstract that was there."""
+    COMPLETED = "completed"  # the whole paper came to an abstract that was there
     CONFLICT = "conflict"
 
 

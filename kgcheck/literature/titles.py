@@ -18,12 +18,8 @@ _NOTES = re.compile(
 )
 """Notes that catalogues write beside a title and that are none of it."""
 
-LONGEST_TITLE = 2_000
-"""Characters of a title that are read."""
-
-_SHORT = 4
-"""Letters of words that are spelt alike on both sides of the ocean, or are others there: four, for."""
-
+LONGEST_TITLE = 2_000  # characters of a title that are read
+_SHORT = 4  # letters of words that are spelt alike on both sides of the ocean, or are others there: four, for
 _LETTERS = str.maketrans(
     {
         **{letter: f" {name} " for letter, name in GREEK.items()},
@@ -58,8 +54,7 @@ _SMALL = frozenset(
 """Words that a title loses without becoming another."""
 
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,3}")
-_SHORTEST = 4
-"""Content words that a title needs to be a name on its own: there are many replies and introductions."""
+_SHORTEST = 4  # content words that a title needs to be a name on its own: there are many replies and introductions
 
 
 @lru_cache(maxsize=50_000)

@@ -79,8 +79,7 @@ def topic_rules() -> TopicRules:
     return read_value(resource_dir("corpus") / "topics" / "rules.toml", TopicRules)
 
 
-SectionTexts = Mapping[SectionKind, Sequence[str]]
-"""The paragraphs of a paper by the kind of their section."""
+SectionTexts = Mapping[SectionKind, Sequence[str]]  # the paragraphs of a paper by the kind of their section
 
 
 class Fit(NamedTuple):
@@ -198,14 +197,9 @@ def _rank_score(paper: TopicPaper, top: float, most: int, year: int) -> float:
     return round(sum(weight * value for weight, value in parts) / sum(weight for weight, _ in parts), 4)
 
 
-LONGEST_TOPIC = 1_000
-"""Characters."""
-
-MOST_WORDS = 40
-"""Words of a topic by which papers are searched."""
-
-_SHOWN = 5
-"""Number of the papers leading to one that the log names."""
+LONGEST_TOPIC = 1_000  # characters
+MOST_WORDS = 40  # words of a topic by which papers are searched
+_SHOWN = 5  # number of the papers leading to one that the log names
 
 
 class TopicGathering(NamedTuple):
@@ -223,14 +217,11 @@ class TopicGathering(NamedTuple):
 class TopicGathered(NamedTuple):
     """Result of a gathering for a topic."""
 
-    counts: dict[str, int]
-    """Number of records in the index by what became of them."""
-    steps: dict[str, int]
-    """Papers by what was decided of them."""
+    counts: dict[str, int]  # number of records in the index by what became of them
+    steps: dict[str, int]  # papers by what was decided of them
     day: str
     log: Path
-    kept: tuple[str, ...]
-    """Ids of the papers kept, the first place first; those that are retracted are not among them."""
+    kept: tuple[str, ...]  # ids of the papers kept, the first place first; those that are retracted are not among them
 
 
 @dataclass
@@ -238,8 +229,7 @@ class MetPaper:
     """A paper that was met."""
 
     record: PaperRecord
-    by: list[str]
-    """Ids of the papers whose links lead to it; of none, it was found by the search."""
+    by: list[str]  # ids of the papers whose links lead to it; of none, it was found by the search
     paper: WholePaper | Rejected
     whole: WholePaper | None = None
     followed: bool = False

@@ -27,22 +27,14 @@ if TYPE_CHECKING:
     from kgcheck.literature.inference import InferenceReader
 
 WEIGHTS = "verifier/weights.json"
-QUOTES = 2
-"""Most quotes of one abstract that fit best."""
-
-MOST_QUOTES = 3
-"""With one that names the rest of what a claim is about."""
-
-REFUTED = 0.8
-"""Confidence in a contradiction where one sentence says the opposite of all that a claim names."""
-
+QUOTES = 2  # most quotes of one abstract that fit best
+MOST_QUOTES = 3  # with one that names the rest of what a claim is about
+REFUTED = 0.8  # confidence in a contradiction where one sentence says the opposite of all that a claim names
 TOO_LONG = "the claim is too long for the model of inference, which did not read it"
 
 _LOOKED = 6
 
-_FAIR = 0.5
-"""A second quote must fit at least so well, as a share of the first."""
-
+_FAIR = 0.5  # A second quote must fit at least so well, as a share of the first
 Head = Literal["statement", "question"]
 W = TypeVar("W", bound=Value)
 
@@ -70,8 +62,7 @@ class Trees(Value):
     """
 
     start: tuple[float, ...]
-    roots: tuple[tuple[int, ...], ...]
-    """Roots of the trees of each class."""
+    roots: tuple[tuple[int, ...], ...]  # roots of the trees of each class
     feature: tuple[int, ...]
     threshold: tuple[float, ...]
     left: tuple[int, ...]

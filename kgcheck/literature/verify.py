@@ -15,17 +15,12 @@ from kgcheck.literature.polarity import significance
 from kgcheck.literature.quote_relevance import objection, opposes
 from kgcheck.model import Stance, Value
 
-MAX_CLAIM = 2_000
-"""Characters of a claim that are read."""
-
-HEAVIER = 2.0
-"""Ratio by which one side must outweigh the other where papers disagree."""
-
+MAX_CLAIM = 2_000  # characters of a claim that are read
+HEAVIER = 2.0  # ratio by which one side must outweigh the other where papers disagree
 FURTHER = 0.25
 """Weight of a further paper that agrees, as a power of its doubt: one reader reads all, and errs alike in each."""
 
-UNDECIDED = 0.5
-"""Most of what silence is worth where a side was taken by an opinion that does not count."""
+UNDECIDED = 0.5  # most of what silence is worth where a side was taken by an opinion that does not count
 
 
 class Quote(Value):
@@ -118,8 +113,7 @@ class Verifier(Protocol):
     """Reads abstracts for a claim."""
 
     name: str
-    finds_names: bool
-    """It looks itself for sentences that name all that a claim is about."""
+    finds_names: bool  # it looks itself for sentences that name all that a claim is about
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
         """An opinion on each document, in their order."""

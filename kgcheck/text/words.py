@@ -12,8 +12,7 @@ _TOKEN = re.compile(
     r"[^\W_]+(?=n['\u2019]t\b)|n['\u2019]t\b|[^\W_]+(?:['\u2019.][^\W_]+)*|[,;:()?\u2014/-]|\.(?=['\"]?\s+['\"]?[A-Z]|\s*$)"
 )
 
-BREAKS = frozenset(",;:()\u2014")
-"""Marks between clauses."""
+BREAKS = frozenset(",;:()\u2014")  # marks between clauses
 
 
 class TextToken(NamedTuple):
