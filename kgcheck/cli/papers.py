@@ -285,7 +285,6 @@ def _opened(literature: Path, *, create: bool = False) -> "Corpus":
 
 
 def _model_of(corpus: "Corpus", named: str | None) -> "Embedder | None":
-    """The model that was named, or that the index has; None for words alone."""
     from kgcheck.literature.search import choose_model
 
     built_with = corpus.model

@@ -110,7 +110,6 @@ def arguments(claim: str) -> tuple[Argument, ...]:
 
 
 def _argument(tokens: list[str], at: int) -> tuple[int, Argument | None]:
-    """The argument that begins at a token, and how many tokens it takes."""
     token, following, after = (*tokens[at : at + 3], "", "")[:3]
     lower = token.lower()
     may_have_label = len(lower) > 2 and lower.isalpha() and lower not in _NUMBER_WORDS and lower not in empty_words()
@@ -266,7 +265,6 @@ def _is_common(word: str) -> bool:
 
 
 def _forms(lower: str) -> tuple[str, ...]:
-    """Stems of a word and of its synonyms; of a hyphenated one, of the first part that names something."""
     parts = [p for p in lower.removesuffix("'s").split("-") if len(p) > 3 and not _is_common(p)]
     stem = _stem(parts[0] if parts else lower)
     return (stem, *_synonyms().get(stem, ()))
@@ -298,7 +296,6 @@ def _letter(part: str) -> str:
 
 
 def _number(text: str) -> str:
-    """A number in one form; nothing for what is none."""
     if not _NUMBER.fullmatch(text):
         return _NUMBER_WORDS.get(text) or _ORDINALS.get(text, "")
     plain = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
@@ -332,14 +329,12 @@ def _common() -> frozenset[str]:
 
 @cache
 def _same() -> dict[str, frozenset[str]]:
-    """Names that mean one thing, each in one spelling with all of them."""
     groups = [frozenset(map(_joined, line.split())) for line in verifier_rules("arguments")["synonyms"]]
     return {form: group for group in groups for form in group}
 
 
 @cache
 def _synonyms() -> dict[str, tuple[str, ...]]:
-    """Stems of words that mean one thing, by each of them."""
     found: dict[str, tuple[str, ...]] = {}
     for line in verifier_rules("arguments")["synonyms"]:
         stems = tuple(dict.fromkeys(map(_stem, line.split())))
@@ -349,7 +344,6 @@ def _synonyms() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _populations() -> dict[str, frozenset[str]]:
-    """Words for whoever was looked at, each with those that say the same."""
     rules = verifier_rules("arguments")
     found: dict[str, frozenset[str]] = {}
     for line in (*rules["populations"], *rules["animals"]):

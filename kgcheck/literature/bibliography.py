@@ -77,7 +77,6 @@ def read_works(path: Path) -> Iterator[ReadWork]:
 
 
 def _suffix(path: Path) -> str:
-    """The suffix of a file, whether packed or not."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 

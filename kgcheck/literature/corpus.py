@@ -208,7 +208,6 @@ class Corpus(Closing):
         return manifest
 
     def _remove_unused(self, manifest: Manifest | None) -> None:
-        """Remove parts of an index that is no longer searched, or was never finished."""
         if manifest is None and (self.folder / MANIFEST).exists():
             return
         for old in self.folder.glob("built-*"):

@@ -51,7 +51,6 @@ class TripleReader:
     def _read(
         self, triple: Triple, claim: EdgeClaim, vector: Vectors | None = None, cache: SearchCache | None = None
     ) -> tuple[ClaimVerdict, dict[str, Document], int]:
-        """Judge an edge as `read` does, and count the papers that were looked at for sentences to read."""
         found = [hit.document for hit in self._search(claim, vector, cache)]
         # Of a whole paper one paragraph speaks, the best that names both: it counts once.
         best: dict[str, Document] = {}

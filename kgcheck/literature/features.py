@@ -138,7 +138,6 @@ def _by_cue(prefix: str, values: Iterable[Any]) -> dict[str, Any]:
 
 
 def _side(seen: Seen, fit: Numbers, rows: list[int]) -> dict[str, float]:
-    """Features of a claim against some passages of an abstract, all of them or its end."""
     claim, passages = seen.claim, [seen.passages[i] for i in rows]
     odds, cosines = fit[rows], seen.similar[rows]
     order = np.argsort(-odds, kind="stable")
@@ -202,7 +201,6 @@ def _polarity(polarities: Numbers, weights: Numbers, top: int) -> dict[str, floa
 
 
 def _way(cues: Numbers) -> float:
-    """Between -1, all words say less, and 1, all say more."""
     return float((cues[1] - cues[2]) / (cues[1] + cues[2] + 0.5))
 
 

@@ -128,7 +128,6 @@ class InferenceModel:
 
 
 def _model_files(folder: Path) -> tuple[Path, Path]:
-    """The graph and the tokenizer of a model in a folder."""
     if not folder.is_dir():
         raise ConfigurationError(f"there is no model folder {folder}", "KGCHECK_INFERENCE names a local folder")
     model = next((folder / n for n in MODEL_FILES if (folder / n).is_file()), None)
@@ -184,7 +183,6 @@ def _places(config: dict[str, Any], folder: Path) -> tuple[int, ...]:
 
 
 def _inputs(graph: Any, folder: Path) -> list[tuple[str, Any]]:
-    """The inputs of a graph, in its order, with their types."""
     found = []
     for port in graph.inputs:
         name = next((n for n in _INPUTS if n in port.get_names()), None)
@@ -280,7 +278,6 @@ def plain(odds: Numbers) -> Numbers:
 
 
 def _read_head(folder: Path, digest: str) -> InferenceHead | None:
-    """The weights for a model."""
     path = folder / BESIDE
     if not path.is_file():
         return None
@@ -299,5 +296,4 @@ def _read_head(folder: Path, digest: str) -> InferenceHead | None:
 
 @lru_cache(maxsize=1)
 def _opened(folder: Path, changed: int) -> InferenceModel:
-    """A model; opened again where its folder has changed."""
     return InferenceModel(folder)

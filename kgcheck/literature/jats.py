@@ -252,7 +252,6 @@ def notices_of(article: Any, ids: tuple[str, ...]) -> tuple[Notice, ...]:
 
 
 def _linked(link: Any) -> str:
-    """The id of the article that a link names; nothing where it names none that is known."""
     href = str(link.get(_LINK) or text_of(link))
     kind = str(link.get("ext-link-type") or "")
     if match := _DOI.search(href):

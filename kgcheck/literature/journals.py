@@ -62,7 +62,6 @@ def _name(name: str) -> _Name:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """The words that name a journal; the last one may be its section: "Phys Rev A"."""
     every = title_words(text)
     small = _rules()["empty"]
     # "An" is no article in a journal's name, but "Anales".
@@ -103,7 +102,6 @@ def _abbreviates(one: str, other: str) -> bool | None:
 
 
 def _is_acronym(short: str, long: str) -> bool:
-    """Tell whether a name is made of initials of another, in their order."""
     letters = short.replace(".", "").replace(" ", "")
     words = title_words(long)
     if not _ACRONYM.fullmatch(letters) or len(words) < len(letters) or letters[0].casefold() != words[0][0]:

@@ -104,7 +104,6 @@ class Judges:
         ]
 
     def _read(self, judge: Judge, claim: EdgeClaim, documents: Sequence[Document], *, unlike: bool) -> ClaimVerdict:
-        """What one judge says; silent where it is not sure enough, or no quote holds both ends."""
         verdict = read_sentences(claim, documents, judge.verifier, unlike=unlike)
         enough = 0.0 if judge.verifier is None else SURE_ENOUGH
         opinions = []
@@ -178,7 +177,6 @@ def shipped_calibration() -> Calibration:
 
 
 def _agreed(one: Opinion, other: Opinion) -> Opinion:
-    """The opinion on a paper that two judges share, as sure as the less sure one; silence where they differ."""
     by = f"{one.by}{AND}{other.by}"
     if one.stance is not other.stance:
         differ = f"the judges differ: one {one.stance.value}, another {other.stance.value}"

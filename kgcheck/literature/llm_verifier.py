@@ -163,7 +163,6 @@ def _messages(claim: str, documents: Sequence[Document], small: bool = False) ->
 
 
 def _opinion(document: Document, opinion: PaperOpinion | None, unread: str | None) -> Opinion:
-    """Return a model's opinion, as far as the paper bears it out."""
     silent = Opinion.on(document, SILENCE)
     if opinion is None:
         if not unread:

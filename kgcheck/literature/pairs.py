@@ -152,7 +152,6 @@ def pair_features(clause: Sequence[str], *, unlike: bool = False, around: Around
 
 
 def _structure(tokens: Sequence[str], a: int, b: int) -> dict[str, float]:
-    """Features of where words that relate things, other names and clauses stand to two names at two places."""
     between, gap = tokens[a + 1 : b], b - a
     others = [i for i, t in enumerate(tokens) if t == OTHER]
     relates = pattern_of_list("cues", "relates")
@@ -336,7 +335,6 @@ class PairVerifier:
     def _reading(
         self, text: str, span: Span, abstract: tuple[Around, tuple[Span, ...]] | None
     ) -> tuple[Assertion, float]:
-        """Read one sentence, and how likely it has the two to do with each other."""
         sentence = text[slice(*span)]
         around = abstract[0]._replace(at=sum(a <= span[0] for a, _ in abstract[1])) if abstract else None
         places = self._claim.places(sentence)

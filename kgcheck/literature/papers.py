@@ -149,7 +149,6 @@ class _Piece(NamedTuple):
 
 
 def _pieces(paper: WholePaper) -> Iterator[_Piece]:
-    """The paragraphs of a paper that hold letters, in order; one that is too long, in parts."""
     for section in paper.sections:
         for paragraph in section.paragraphs:
             heading = " > ".join((*filter(None, section.path), *filter(None, (paragraph.legend,))))

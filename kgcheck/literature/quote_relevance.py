@@ -162,7 +162,6 @@ def _named_there(text: str) -> tuple[Argument, ...]:
 
 
 def _core(text: str) -> tuple[Argument, ...]:
-    """What a side names, without where and when."""
     return things(_WHERE.split(text, maxsplit=1)[0]) or things(text)
 
 
@@ -238,7 +237,6 @@ def _form(lower: Sequence[str], at: int) -> str:
 
 
 def _is_verb(lower: Sequence[str], at: int) -> bool:
-    """Tell whether a word stands where a verb does."""
     word, before = lower[at], lower[at - 1] if at else ""
     if _NOUN.search(word) or word in _COMPARATIVES:
         return False
@@ -272,7 +270,6 @@ def _up_to_place(words: Sequence[str], stops: frozenset[str] = _STOPS) -> str:
 
 
 def _words_and_places(text: str) -> tuple[list[str], dict[int, Relation]]:
-    """The words of a text, of phrases the first one, and those that say something."""
     plain = _PREFIX.sub(r"\1", _LABEL.sub(r"-\1", text.replace("n't", " not")).translate(_BRACKETS))
     written = compounds(plain, "-'/.")[:_MOST_WORDS]
     lower = [w.lower() for w in written]
@@ -300,7 +297,6 @@ def _without_sides(word: str, classes: frozenset[str], bears: frozenset[str]) ->
 
 
 def _places(lower: Sequence[str], at: int, rest: Sequence[str]) -> list[int]:
-    """Places of the further words of a phrase; none where it does not stand there."""
     places: list[int] = []
     for word in rest:
         gap = _GAP if word in _PARTICLES and word == rest[-1] else 0
@@ -336,7 +332,6 @@ class _WordClass(NamedTuple):
 
 @cache
 def _lines() -> dict[str, _WordClass]:
-    """The classes by their names."""
     found = {}
     for line in (*verifier_rules("relations")["classes"], *verifier_rules("relations")["manner"]):
         name, _, rest = line.partition(":")
@@ -487,7 +482,6 @@ def _compares_otherwise(claim: str, sentences: Sequence[str]) -> bool:
 
 
 def _compared(sentence: str) -> tuple[str, str, bool] | None:
-    """The two sides of a comparison, and whether there is less on the first."""
     found = _THAN.search(sentence[:_LONGEST_SENTENCE])
     return found and (sentence[: found.start()], sentence[found.end() :], found["way"].lower() in _LESS)
 
@@ -645,18 +639,15 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "") -> bool:
 
 
 def _naming(wanted: Sequence[Sequence[Argument]], read: Sequence[SentencePiece], named: Named) -> list[SentencePiece]:
-    """The pieces that name something of each side."""
     return [piece for piece in read if all(named(side, piece.whole) for side in wanted)]
 
 
 def _named(wanted: Sequence[Argument], text: str, abstract: str = "", groups: Sequence[Sequence[str]] = ()) -> bool:
-    """Tell whether a text names any of some things, by any of their names."""
     lacking, there = missing(" ; ".join(f"the {a.words}" for a in wanted), [text], abstract, groups), content_of(text)
     return any(a.words not in lacking and (a.kind != "head" or is_named(a, there)) for a in wanted)
 
 
 def _patient(act: Act) -> tuple[Argument, ...]:
-    """What the patient of an act names, without where and when."""
     return _named_on_side(_WHERE.split(act.patient, maxsplit=1)[0]) or _named_on_side(act.patient)
 
 

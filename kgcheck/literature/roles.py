@@ -163,7 +163,6 @@ def _clause(lower: Sequence[str], at: int, verbs: Iterable[int]) -> tuple[int, i
 def _sides(
     tokens: Sequence[str], at: int, form: _Form, begin: int, end: int, *, mutual: bool
 ) -> tuple[list[str], list[str]] | None:
-    """Agent and patient, as words; or None where the act has only one side."""
     before, after = list(tokens[begin:at]), list(tokens[at + 1 : end])
     small = [w.lower() for w in after]
     if form == "active":
@@ -193,13 +192,11 @@ def _sides(
 
 
 def _doer(words: list[str]) -> list[str]:
-    """Return the words after "by", without where, when and what else is told."""
     end = next((i for i, w in enumerate(words) if i and (w.lower() in _BE or w.lower() in _ENDS)), len(words))
     return words[:end]
 
 
 def _turned(known: _Known, before: Sequence[str], agent: Sequence[str], patient: Sequence[str]) -> int:
-    """The sign of an act with the words beside it: what is less of a lower risk is more."""
     turns, away = _words("turns_sign"), _words("taken_away")
     sign = known.sign or 1
     if known.name == "target":

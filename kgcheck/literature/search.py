@@ -214,7 +214,6 @@ class LiteratureIndex(Closing):
         return np.sort(rows).astype(np.int64)
 
     def _rows(self, ids: Sequence[str], *, whole: bool = True) -> NDArray[np.int64]:
-        """Rows of documents; with all paragraphs of a paper that is named, if ``whole``."""
         rows: list[int] = []
         for name in dict.fromkeys(ids):
             number = self.store.number_of(name)
@@ -226,7 +225,6 @@ class LiteratureIndex(Closing):
         return np.array(list(dict.fromkeys(rows)), dtype=np.int64)
 
     def _once_a_paper(self, rows: NDArray[np.int64], best: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The best row of each paper, in order."""
         if self._papers is None:
             return best
         _, first = np.unique(self._papers[rows[best]], return_index=True)

@@ -376,7 +376,6 @@ class DocumentStore(Closing):
         return [row[0] for row in self._rows(f"SELECT number FROM document {which}", parameters)]
 
     def _in_parts(self, select: str, size: int) -> Iterator[Any]:
-        """Rows that begin with a number, in its order; read in parts."""
         last = 0
         while part := self._rows(f"{select} WHERE number > ? ORDER BY number LIMIT {size}", [last]):
             yield from part
@@ -459,7 +458,6 @@ class DocumentStore(Closing):
             return self._db.execute(sql, parameters).fetchall()
 
     def _rows_of(self, sql: str, listed: Iterable[Any]) -> list[Any]:
-        """Rows of a statement about the values of a list, which is passed in parts."""
         values = list(listed)
         parts = (values[at : at + _LISTED_TOGETHER] for at in range(0, len(values), _LISTED_TOGETHER))
         return [row for part in parts for row in self._rows(sql, [json.dumps(part)])]

@@ -129,7 +129,6 @@ class TopicFit:
         ]
 
     def _cosines(self, texts: list[tuple[str, ...]]) -> list[float]:
-        """The cosine of the topic and the mean of the paragraphs of each text."""
         topic = (self._topic,)
         lacking = [t for t in dict.fromkeys((topic, *texts)) if t not in self._means]
         if lacking and texts and self._embedder:
@@ -187,7 +186,6 @@ def ranked(papers: Sequence[TopicPaper], year: int) -> list[tuple[int, float]]:
 
 
 def _rank_score(paper: TopicPaper, top: float, most: int, year: int) -> float:
-    """The weighted mean of what is known, each between 0 and 1."""
     rules = topic_rules().ranking
     parts = [(rules.relevance, max(paper.relevance, 0.0) / top)]
     if paper.citations is not None:
@@ -372,7 +370,6 @@ class _Snowball:
         self._take(((records[i], by[i]) for i in looked if i in records), number)
 
     def _take(self, found: Iterable[tuple[PaperRecord, list[str]]], number: int) -> None:
-        """Records into the list of what was met, each paper once, and scores for all."""
         new: list[MetPaper] = []
         for record, by in found:
             names = (f"{self._service.name} {record.key}", *record.ids)

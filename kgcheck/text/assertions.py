@@ -140,7 +140,6 @@ def clauses_of(words: Sequence[str]) -> list[Clause]:
 
 
 def _opener(words: Sequence[str], i: int, *, has_verb: bool, after_contrast: bool) -> str:
-    """The kind of the clause that a word or mark opens, or nothing."""
     word, following = words[i], words[i + 1] if i + 1 < len(words) else ""
     if word in _STOPS:
         return "stop"
@@ -290,7 +289,6 @@ def _elliptic(earlier: list[str], later: list[str], opener: str) -> list[str]:
 
 
 def _parts(clause: list[str]) -> tuple[list[str], list[str]]:
-    """The words before the first finite verb of a clause, and the rest."""
     if clause and clause[0].endswith("ed") and is_finite(["it", *clause], 1):
         # "and displayed": the subject is left out.
         return [], clause
@@ -340,7 +338,6 @@ class _Pair:
         return Assertion.DENIED if self._is_plain(reach[0]) else Assertion.APART
 
     def _verb_in(self, start: int, end: int) -> int:
-        """The place of the first finite verb; 0 where there is none."""
         return next((i for i in range(start, end) if is_finite(self._clause, i)), 0)
 
     def _only_named(self) -> bool:
@@ -404,7 +401,6 @@ class _Pair:
         return without and self._clause[at].startswith("independent")
 
     def _reaches(self, at: int) -> bool:
-        """Tell if a denial reaches what is said of the two."""
         clause, a, b = self._clause, self._a, self._b
         if at < a or self._is_independent(at):
             return True
@@ -477,7 +473,6 @@ class _Pair:
         return _any_in("observed", rest[:1]) and rest[1:2] not in (["with"], ["to"], ["by"], ["of"], ["that"])
 
     def _is_other_verb(self, word: str) -> bool:
-        """Tell if a word is a verb of something else than relation and finding."""
         found = self._is_relation(word) or is_in("observed", word) or is_in("finds", word)
         return is_in("something_else", word) or (is_in("verbs", word) and not found)
 
@@ -485,7 +480,6 @@ class _Pair:
         return bool(self._relates.match(word)) or is_in("relates_denied", word)
 
     def _linked(self, matches: Callable[[str], object]) -> bool:
-        """Tell if a word of relation stands where it belongs to both names."""
         clause, a, b = self._clause, self._a, self._b
         if any(map(matches, clause[a + 1 : b])):
             return True
@@ -621,7 +615,6 @@ def _is_aside(words: Sequence[str], clause: Clause, own: Sequence[str]) -> bool:
 
 
 def _may_stand(words: Sequence[str], at: int, *, denied: bool) -> bool:
-    """Tell if a word, where it stands, is known to leave an assertion one."""
     word, before, following = words[at], words[max(0, at - _NEAR) : at], words[at + 1 : at + 3]
     if is_in("looked_at", word):
         # Of which things were looked at: "in the samples tested", "the analysed samples".
@@ -660,7 +653,6 @@ def is_known(word: str) -> bool:
 
 @lru_cache(100_000)
 def _is_barred(word: str) -> bool:
-    """Tell if a word is one of those that doubt, ask, expect or take back."""
     return word in words_of_list("licences", "never") or key_of(word) in _barred()
 
 
