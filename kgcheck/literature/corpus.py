@@ -20,26 +20,13 @@ from kgcheck import clock
 from kgcheck.choices import SECTIONS
 from kgcheck.closing import Closing
 from kgcheck.errors import LET_WRITE, IndexFault, InputError, InputFormat, InputMissing, StoreError
-from kgcheck.literature import dense
+from kgcheck.literature import dense, store
 from kgcheck.literature.documents import Document, Rejected
 from kgcheck.literature.embed import Embedder
 from kgcheck.literature.formats import Record, choose_recipe, read_documents
 from kgcheck.literature.lexical import Lexical
 from kgcheck.literature.papers import WholePaper
-from kgcheck.literature.store import (
-    DOCUMENTS,
-    MANIFEST,
-    PAPERS,
-    SECTIONS_OF,
-    SENTENCES,
-    VECTORS,
-    Added,
-    DenseManifest,
-    DocumentStore,
-    Manifest,
-    packed,
-    read_manifest,
-)
+from kgcheck.literature.store import Added, DenseManifest, DocumentStore, Manifest, packed, read_manifest
 from kgcheck.literature.weights import WORDS_ALONE
 from kgcheck.locks import FileLock
 from kgcheck.outputs import write_text
@@ -87,7 +74,7 @@ class Corpus(Closing):
         except OSError as error:
             raise IndexFault(f"cannot make an index in {folder}: {error.strerror}", LET_WRITE) from error
         try:
-            self.store = DocumentStore(folder / DOCUMENTS, create=create)
+            self.store = DocumentStore(folder / store.DOCUMENTS, create=create)
         except BaseException:
             self._release()
             raise
@@ -95,66 +82,65 @@ class Corpus(Closing):
     def add(self, files: Iterable[Path], recipe: CorpusRecipe | None = None, *, replace: bool = False) -> AddedFiles:
         """Put the documents of files into the store."""
         counts: Counter[str] = Counter()
-        path, rejected = self.folder / QUARANTINE, 0
-        self._retracted: list[str] = []
-        with self._quarantine(path) as put:
+        with self._adding(counts, replace=replace) as put:
             for given in files:
                 with self._progress.step(f"reading {given.name}") as step:
                     for file in files_of(given):
                         try:
                             records = read_documents(file, recipe or choose_recipe(file))
                             while part := list(islice(records, _TRANSACTION)):
-                                for item in self._add(part, replace=replace, counts=counts, file=file):
-                                    put(item)
-                                    rejected += 1
+                                put(part, file)
                                 step.advance(len(part))
                         except InputFormat as error:
                             # Of a folder, one file must not keep the others out.
                             if file == given:
                                 raise
-                            put(Rejected(reason="malformed", detail=error.message, place=str(file)))
-                            counts["malformed"] += 1
-                            rejected += 1
-        # A notice concerns a paper that is here, or one that may come.
-        self.store.retract(self._retracted)
-        return AddedFiles(dict(counts), rejected, path)
+                            put([Rejected(reason="malformed", detail=error.message, place=str(file))], file)
+        taken = set(Added) - {Added.CONFLICT}
+        quarantined = sum(count for name, count in counts.items() if name not in taken)
+        return AddedFiles(dict(counts), quarantined, self.folder / QUARANTINE)
 
     def add_records(self, records: list[Record], source: str) -> Counter[str]:
         """Put records into the store that came from a service, in one transaction."""
         counts: Counter[str] = Counter()
-        self._retracted = []
-        with self._quarantine(self.folder / QUARANTINE) as put:
-            for item in self._add(records, replace=False, counts=counts, file=Path(source)):
-                put(item)
-        self.store.retract(self._retracted)
+        with self._adding(counts) as put:
+            put(records, Path(source))
         return counts
 
-    def _add(self, part: list[Record], *, replace: bool, counts: Counter[str], file: Path) -> list[Rejected]:
-        rejected: list[Rejected] = []
-        with self.store.writing():
-            for record in part:
-                if isinstance(record, Rejected):
-                    counts[record.reason] += 1
-                    rejected.append(record)
-                    continue
-                if isinstance(record, WholePaper):
-                    became, met = self.store.add_paper(record, replace=replace)
-                    self._retracted += record.retracts
-                else:
-                    became, met = self.store.add(record, replace=replace)
-                counts[became.value] += 1
-                if became is Added.CONFLICT:
-                    detail = f"{met} has another text in the index; --replace takes the new one"
-                    rejected.append(Rejected(reason="conflict", detail=detail, record=record.id, place=str(file)))
-        return rejected
-
     @contextmanager
-    def _quarantine(self, path: Path) -> Iterator[Callable[[Rejected], object]]:
+    def _adding(
+        self, counts: Counter[str], *, replace: bool = False
+    ) -> Iterator[Callable[[Iterable[Record], Path], None]]:
+        """Give what puts records of a file in, in one transaction; those that are no documents are quarantined."""
+        retracted: list[str] = []
+        path = self.folder / QUARANTINE
+
+        def put(records: Iterable[Record], file: Path) -> None:
+            rejected: list[Rejected] = []
+            with self.store.writing():
+                for record in records:
+                    if isinstance(record, Rejected):
+                        counts[record.reason] += 1
+                        rejected.append(record)
+                        continue
+                    if isinstance(record, WholePaper):
+                        became, met = self.store.add_paper(record, replace=replace)
+                        retracted.extend(record.retracts)
+                    else:
+                        became, met = self.store.add(record, replace=replace)
+                    counts[became.value] += 1
+                    if became is Added.CONFLICT:
+                        detail = f"{met} has another text in the index; --replace takes the new one"
+                        rejected.append(Rejected(reason="conflict", detail=detail, record=record.id, place=str(file)))
+            lines.writelines(item.model_dump_json() + "\n" for item in rejected)
+
         try:
-            with path.open("a", encoding="utf-8") as file:
-                yield lambda item: file.write(item.model_dump_json() + "\n")
+            with path.open("a", encoding="utf-8") as lines:
+                yield put
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}", LET_WRITE) from error
+        # A notice concerns a paper that is here, or one that may come.
+        self.store.retract(retracted)
 
     @property
     def model(self) -> tuple[str, str] | None:
@@ -183,8 +169,8 @@ class Corpus(Closing):
             np.save(part / "numbers.npy", numbers)
             sections = self.store.sections()
             if sections:
-                np.save(part / PAPERS, np.array(sections[0], dtype=np.int64))
-                np.save(part / SECTIONS_OF, np.array([SECTIONS.index(s) for s in sections[1]], dtype=np.int8))
+                np.save(part / store.PAPERS, np.array(sections[0], dtype=np.int64))
+                np.save(part / store.SECTIONS_OF, np.array([SECTIONS.index(s) for s in sections[1]], dtype=np.int8))
             with self._progress.step("indexing words"):
                 Lexical.of(text for _, text in self.store.texts()).save(part / "words")
             made = self._build_dense(embedder, numbers, part, before) if embedder and len(numbers) else None
@@ -197,7 +183,7 @@ class Corpus(Closing):
                 dense=made,
             )
             # At once: an index has the old manifest or the new one.
-            write_text(self.folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
+            write_text(self.folder / store.MANIFEST, manifest.model_dump_json(indent=2) + "\n")
         except BaseException as error:
             shutil.rmtree(part, ignore_errors=True)
             if not isinstance(error, OSError | InputError):
@@ -208,14 +194,14 @@ class Corpus(Closing):
         return manifest
 
     def _remove_unused(self, manifest: Manifest | None) -> None:
-        if manifest is None and (self.folder / MANIFEST).exists():
+        if manifest is None and (self.folder / store.MANIFEST).exists():
             return
         for old in self.folder.glob("built-*"):
             if manifest is None or old.name != manifest.folder:
                 shutil.rmtree(old, ignore_errors=True)
 
     def _before(self) -> Manifest | None:
-        if not (self.folder / MANIFEST).exists():
+        if not (self.folder / store.MANIFEST).exists():
             return None
         manifest = read_manifest(self.folder)
         return manifest if (self.folder / manifest.folder).is_dir() else None
@@ -245,8 +231,8 @@ class Corpus(Closing):
             return [packed(own) for own in np.split(vectors, ends[:-1])]
 
         for step_name, table, embed in (
-            ("embedding abstracts", VECTORS, whole),
-            ("embedding sentences", SENTENCES, by_sentence),
+            ("embedding abstracts", store.VECTORS, whole),
+            ("embedding sentences", store.SENTENCES, by_sentence),
         ):
             lacking = self.store.without(table)
             if not lacking:

@@ -14,20 +14,13 @@ from kgcheck.choices import SECTIONS
 from kgcheck.choices import chosen as chosen_of
 from kgcheck.closing import Closing
 from kgcheck.errors import IndexFault, UnknownName
+from kgcheck.literature import store
 from kgcheck.literature.arguments import missing
 from kgcheck.literature.dense import Dense
 from kgcheck.literature.documents import Document
 from kgcheck.literature.embed import Embedder, Vectors, open_model
 from kgcheck.literature.lexical import Lexical
-from kgcheck.literature.store import (
-    DOCUMENTS,
-    PAPERS,
-    SECTIONS_OF,
-    DocumentStore,
-    Manifest,
-    read_manifest,
-    unpacked,
-)
+from kgcheck.literature.store import DocumentStore, Manifest, read_manifest, unpacked
 from kgcheck.literature.weights import PACKAGED, WORDS_ALONE, lacking, model_path
 
 COSINE_WEIGHT = 0.65
@@ -70,7 +63,7 @@ class LiteratureIndex(Closing):
     def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
         self.folder = folder
         self.manifest: Manifest = read_manifest(folder)
-        self.store = DocumentStore(folder / DOCUMENTS)
+        self.store = DocumentStore(folder / store.DOCUMENTS)
         try:
             self._open(embedder)
         except BaseException:
@@ -89,14 +82,14 @@ class LiteratureIndex(Closing):
                 "search it with its own model, or build it anew with this one",
             )
         dense = manifest.dense if embedder else None
-        whole = (built / PAPERS).exists()
+        whole = (built / store.PAPERS).exists()
         load = partial(np.load, mmap_mode="r")
         try:
             self._numbers: NDArray[np.int64] = load(built / "numbers.npy")
             self._vectors = load(built / "vectors.npy") if dense else None
             # Of each row, its paper and its section, where there are whole papers.
-            self._papers: NDArray[np.int64] | None = load(built / PAPERS) if whole else None
-            self._sections = load(built / SECTIONS_OF) if whole else None
+            self._papers: NDArray[np.int64] | None = load(built / store.PAPERS) if whole else None
+            self._sections = load(built / store.SECTIONS_OF) if whole else None
         except (OSError, ValueError, EOFError) as error:
             anew = f"kgcheck corpus build --index {self.folder} --anew"
             raise IndexFault(f"the index in {self.folder} is broken: {error}", anew) from error
