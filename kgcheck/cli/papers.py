@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _MODEL = click.option("--model", help="Embedding model: minilm (packaged), a local folder, or none for words alone.")
+_OF_TOPIC = {"seeds", "rounds", "threshold", "keep"}
 
 
 @click.group("corpus")
@@ -88,7 +89,7 @@ def corpus_add(
 @click.option("--topic", help="In place of QUERY: a topic in plain words, followed along references and citations.")
 @click.option("--seeds", type=click.IntRange(1, 100), help="Papers that a topic's search begins with [default: 60]")
 @click.option("--rounds", type=click.IntRange(0, 4), help="Rounds along references and citations [default: 2]")
-@click.option("--tau", type=click.FloatRange(0, 1), help="Least relevance of a paper for the topic [default: 0.065]")
+@click.option("--tau", "threshold", type=click.FloatRange(0, 1), help="Least relevance for the topic [default: 0.065]")
 @click.option("--keep", type=click.IntRange(1, 1_000), help="Most papers of a topic [default: 100]")
 @click.option("--full-text", is_flag=True, help="Whole papers where the record names an open licence (europepmc).")
 @click.option("--references", is_flag=True, help="Also the papers that each one cites.")
@@ -99,17 +100,11 @@ def corpus_gather(
     query: str | None,
     literature: Path,
     source: "SourceName",
-    limit: int | None,
     topic: str | None,
-    seeds: int | None,
-    rounds: int | None,
-    tau: float | None,
-    keep: int | None,
     full_text: bool,
-    references: bool,
-    citations: bool,
     model: str | None,
     offline: bool,
+    **more: Any,
 ) -> None:
     """Gather the papers that a service finds for QUERY into an index, which is made when it is missing.
 
@@ -126,27 +121,25 @@ def corpus_gather(
     from kgcheck.providers.http import Http
     from kgcheck.settings import read_settings
 
-    of_topic = {"seeds": seeds, "rounds": rounds, "threshold": tau, "keep": keep}
-    given: dict[str, Any] = {name: value for name, value in of_topic.items() if value is not None}
+    given = {name: value for name, value in more.items() if value is not None and value is not False}
     if bool(query) == bool(topic):
         both = "name a query or a topic, not both" if query else "there is nothing to look for"
         raise UsageError(both, "QUERY is in the service's own language, --topic in plain words")
-    if topic and (limit or references or citations):
+    if topic and not given.keys() <= _OF_TOPIC:
         raise UsageError("--limit, --references and --citations go with QUERY", "with --topic, --keep names how many")
-    if query and given:
+    if query and given.keys() & _OF_TOPIC:
         raise UsageError("--seeds, --rounds, --tau and --keep go with --topic", "leave them out, or name a topic")
     settings = read_settings(offline=True) if offline else read_settings()
     with Http(settings) as http, _opened(literature, create=True) as corpus:
         embedder = _model_of(corpus, model)
         try:
             if topic:
-                about = TopicGathering(source, topic, **given, full_text=full_text)
+                about = TopicGathering(source, topic, full_text=full_text, **given)
                 gathered = gather_topic(about, corpus, http, embedder, progress=RichProgress())
                 note(f"papers of {gathered.day}: {_counted(gathered.steps)}")
                 note(f"records: {_counted(gathered.counts)}; every step is in {gathered.log}")
             else:
-                wanted = Gathering(source, query or "", limit or 1_000, full_text, references, citations)
-                done = gather(wanted, corpus, http)
+                done = gather(Gathering(source, query or "", full_text=full_text, **given), corpus, http)
                 note(f"records of {done.day}: {_counted(done.counts)}; {source} has {done.total:,}")
         finally:
             # What came before the service was gone can be searched.

