@@ -29,8 +29,6 @@ from kgcheck.visible import as_json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from kgcheck.protocols.programs.analyses import AnalysisResult
-    from kgcheck.protocols.programs.steps import RunOptions
     from kgcheck.protocols.search.run import StudySearch
     from kgcheck.workspace import Workspace
 
@@ -44,13 +42,7 @@ if TYPE_CHECKING:
 )
 @options_of(Spending, "spending")
 @table_or_json_option()
-def search(
-    workspace: "Workspace",
-    spending: Spending,
-    objective: Path,
-    out: Path,
-    format_: str,
-) -> None:
+def search(workspace: "Workspace", spending: Spending, objective: Path, out: Path, format_: str) -> None:
     """Search papers and data sets for OBJECTIVE (TOML): five queries with synonyms, ten results each and place.
 
     Each paper gets a degree of helpfulness from one to five, and four and up are kept, whole where PMC has them under
@@ -77,29 +69,19 @@ def search(
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
 
-_PAPER_COLUMNS = ("degree", "paper", "year", "whole", "title", "why")
-
-_DATA_SET_COLUMNS = ("data set", "species", "assay", "samples", "title", "why")
-
-
 def _search_tables(found: "StudySearch") -> "tuple[RenderableType, RenderableType]":
     from kgcheck.report.safe_console import RowTable
 
-    papers = [
-        (
-            *(str(one.degree), one.paper.id, str(one.paper.year or ""), "yes" if one.whole else ""),
-            *(one.paper.title, "; ".join(one.reasons)),
-        )
-        for one in found.kept
-    ]
-    sets = []
-    for one in found.usable:
-        s = one.data_set
-        sets.append((s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, "; ".join(one.reasons)))
-    return (
-        RowTable(_PAPER_COLUMNS, papers, keys=_PAPER_COLUMNS[:4]),
-        RowTable(_DATA_SET_COLUMNS, sets, keys=_DATA_SET_COLUMNS[:1]),
-    )
+    paper_columns = ("degree", "paper", "year", "whole", "title", "why")
+    set_columns = ("data set", "species", "assay", "samples", "title", "why")
+    papers, sets = [], []
+    for one in found.kept:
+        whole, year = "yes" if one.whole else "", str(one.paper.year or "")
+        papers.append((str(one.degree), one.paper.id, year, whole, one.paper.title, "; ".join(one.reasons)))
+    for found_set in found.usable:
+        s, why = found_set.data_set, "; ".join(found_set.reasons)
+        sets.append((s.id, ", ".join(s.species), s.assay, str(s.samples or ""), s.title, why))
+    return RowTable(paper_columns, papers, keys=paper_columns[:4]), RowTable(set_columns, sets, keys=set_columns[:1])
 
 
 @click.command("report")
@@ -112,13 +94,7 @@ def _search_tables(found: "StudySearch") -> "tuple[RenderableType, RenderableTyp
     help="TOML file of an objective: how much of each section it can use, 1 to 5.",
 )
 @format_options(("table", "json", "markdown"))
-def report(
-    place: Path,
-    papers: tuple[str, ...],
-    objective_file: Path | None,
-    format_: str,
-    out: Path | None,
-) -> None:
+def report(place: Path, papers: tuple[str, ...], objective_file: Path | None, format_: str, out: Path | None) -> None:
     """Report what a PAPER did, or the papers of an INDEX: steps, settings, software, statistics and data sets.
 
     Each step is a sentence of the methods as it stands there; what it names is read by rules.
@@ -132,13 +108,12 @@ def report(
     objective = read_objective(objective_file) if objective_file else None
     reports, notes = report_papers(place, papers=papers, objective=objective)
     note(*notes)
-    match format_:
-        case "json":
-            show_or_write(as_json([report.model_dump(mode="json") for report in reports], indent=2) + "\n", out)
-        case "markdown":
-            show_or_write(page("experimental_report", "markdown", reports=reports, details=details), out)
-        case _:
-            show_or_write(reports_table(reports), out)
+    if format_ == "json":
+        show_or_write(as_json([report.model_dump(mode="json") for report in reports], indent=2) + "\n", out)
+    elif format_ == "markdown":
+        show_or_write(page("experimental_report", "markdown", reports=reports, details=details), out)
+    else:
+        show_or_write(reports_table(reports), out)
 
 
 @click.command("design")
@@ -260,13 +235,7 @@ def check(
 @options_of(Spending, "spending")
 @click.option("--judge", "judges", multiple=True, metavar="MODEL", help="With --brain llm: a judge; may be repeated.")
 @table_or_json_option()
-def score(
-    workspace: "Workspace",
-    spending: Spending,
-    file: Path,
-    judges: tuple[str, ...],
-    format_: str,
-) -> None:
+def score(workspace: "Workspace", spending: Spending, file: Path, judges: tuple[str, ...], format_: str) -> None:
     """Measure the protocol FILE (protocol.json): completeness, detail, correctness, logic, structure; their sum.
 
     With --brain rules nobody judges: there are no measures then, only what can be counted, and it says so. Several
@@ -326,7 +295,7 @@ def run(
     Exit codes: 0 all ran; 1 a step did not; 2 usage or configuration; 3 the graph or the model could not be reached.
     """
     from kgcheck.protocols.programs.analyses import ready_analyses, write_result
-    from kgcheck.protocols.programs.steps import RunOptions, analyse
+    from kgcheck.protocols.programs.steps import RunOptions, analyse, program_figures, run_steps
 
     if analysis == "list":
         for ready in ready_analyses().values():
@@ -336,24 +305,24 @@ def run(
         raise UsageError("name a protocol or an --analysis, and not both", "kgcheck protocol run --help")
     if out is None:
         raise UsageError("no folder for the results is named", "name one with --out")
-    names = _gene_names(genes)
+    given = [read_whole(Path(text[1:])).splitlines() if text.startswith("@") else text.split(",") for text in genes]
+    names = tuple(dict.fromkeys(name.strip() for some in given for name in some if name.strip()))
     if protocol is None:
-        numbers = dict(map(_pair, parameters))
-        found = analyse(workspace, analysis or "", names, target=target, parameters=numbers, seed=seed)
+        found = analyse(workspace, analysis or "", names, target=target, parameters=_pairs(parameters), seed=seed)
         write_result(found, out)
-        _show_analysis(found)
+        note(*found.notes, *found.dropped)
+        left_out = how_many(found.left_out, "refuted edge")
+        result(f"{how_many(len(found.genes), 'gene')}; {how_many(found.edges, 'edge')}; {left_out} left out")
+        for title, figure in found.figures.items():
+            result(f"{title}: {figure.value:,} {figure.unit}".rstrip())
+        for table in found.tables:
+            for row in table.rows[:_MAX_ROWS_SHOWN]:
+                result(f"  {table.name}: {row[1]} ({row[0]}), adjusted p {row[5]:.3g}")
         result(out / "results.json")
         return
-    files = {name: Path(file) for name, file in map(_pair, inputs)}
+    files = {name: Path(file) for name, file in _pairs(inputs).items()}
     limits = ProgramLimits(seconds=seconds, processor_seconds=max(1, int(seconds)), memory_mib=memory)
     options = RunOptions(genes=names, target=target, seed=seed, inputs=files, limits=limits, **how)
-    failed = _run_protocol(workspace, protocol, out, options)
-    click.get_current_context().exit(EXIT_FINDINGS if failed else EXIT_CLEAN)
-
-
-def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "RunOptions") -> bool:
-    from kgcheck.protocols.programs.steps import program_figures, run_steps
-
     states, records = [], []
     for outcome in run_steps(workspace, read_protocol(protocol), out, options):
         where = f" {outcome.folder}" if outcome.folder else ""
@@ -364,29 +333,11 @@ def _run_protocol(workspace: "Workspace", protocol: Path, out: Path, options: "R
     result(", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)))
     if records:
         result(program_figures(records))
-    return "failed" in states
+    click.get_current_context().exit(EXIT_FINDINGS if "failed" in states else EXIT_CLEAN)
 
 
-def _show_analysis(found: "AnalysisResult") -> None:
-    note(*found.notes, *found.dropped)
-    left_out = how_many(found.left_out, "refuted edge")
-    result(f"{how_many(len(found.genes), 'gene')}; {how_many(found.edges, 'edge')}; {left_out} left out")
-    for title, figure in found.figures.items():
-        result(f"{title}: {figure.value:,} {figure.unit}".rstrip())
-    for table in found.tables:
-        for row in table.rows[:_MAX_ROWS_SHOWN]:
-            result(f"  {table.name}: {row[1]} ({row[0]}), adjusted p {row[5]:.3g}")
-
-
-def _gene_names(given: tuple[str, ...]) -> tuple[str, ...]:
-    names: list[str] = []
-    for text in given:
-        names += read_whole(Path(text[1:])).splitlines() if text.startswith("@") else text.split(",")
-    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"{text!r} sets no parameter", "write NAME=VALUE")
-    return name.strip(), value.strip()
+def _pairs(given: tuple[str, ...]) -> dict[str, str]:
+    split = [text.partition("=") for text in given]
+    if wrong := next((text for text, (_, equals, _) in zip(given, split, strict=True) if not equals), None):
+        raise UsageError(f"{wrong!r} sets no parameter", "write NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in split}

@@ -20,8 +20,7 @@ from kgcheck.errors import InputFormat
 from kgcheck.inputs import parse_json, read_toml, read_whole, wrong_parts
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Ref, Value
 
-FILE = "protocol.json"
-"""File of a protocol in the folder of its design."""
+FILE = "protocol.json"  # file of a protocol in the folder of its design
 
 
 class Objective(Value):

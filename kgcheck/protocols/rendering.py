@@ -23,17 +23,11 @@ if TYPE_CHECKING:
 
 def protocol_page(protocol: StudyProtocol, form: str) -> str:
     """A protocol to read."""
-    return page(
-        "protocol",
-        form,
-        own="protocol",
-        protocol=protocol,
-        used=protocol.steps_by_ground(),
-        details=lambda s: [*_details(s)],
-    )
+    used = protocol.steps_by_ground()
+    return page("protocol", form, own="protocol", protocol=protocol, used=used, details=_details)
 
 
-def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
+def _details(step: StudyStep) -> list[tuple[str, str]]:
     """List the details of a step besides its text, in words."""
     lists = {
         "Takes": [i.name for i in step.inputs],
@@ -46,7 +40,7 @@ def _details(step: StudyStep) -> Iterator[tuple[str, str]]:
         "Ready analysis": [step.analysis] if step.analysis else [],
         "Why": [step.rationale] if step.rationale else [],
     }
-    return ((name, "; ".join(values)) for name, values in lists.items() if values)
+    return [(name, "; ".join(values)) for name, values in lists.items() if values]
 
 
 def write(protocol: StudyProtocol, folder: Path) -> None:
@@ -79,17 +73,12 @@ def checks_table(found: Sequence[CheckedProtocol]) -> RenderableType:
 
 
 def _checked_table(checked: CheckedProtocol) -> RenderableType:
-    rows = [
-        (
-            remark.step or "protocol",
-            cell(_state(remark), _MARKS.get(remark.state, "")),
-            f"{CheckRules.shipped().remarks[remark.remark].means}: {remark.note}",
-            remark.repair,
-        )
-        for remark in checked.alarms
-    ]
+    rows, lines = [], [summary(checked)]
+    for remark in checked.alarms:
+        what = f"{CheckRules.shipped().remarks[remark.remark].means}: {remark.note}"
+        state = cell(_state(remark), _MARKS.get(remark.state, ""))
+        rows.append((remark.step or "protocol", state, what, remark.repair))
     table = RowTable(("step", "state", "what", "to do"), rows, keys=("step", "state"))
-    lines = [summary(checked)]
     for fell in checked.fallen:
         used = f"; what comes of it is used by {', '.join(fell.downstream)}" if fell.downstream else ""
         lines.append(f"{fell.step} fell: {', '.join(fell.because)}{used}")
@@ -119,7 +108,7 @@ def _state(remark: StudyRemarked) -> str:
 
 def reports_table(reports: Sequence[ExperimentalReport]) -> RenderableType:
     """Each paper with its sections and steps."""
-    return Group(*(part for report in reports for part in _report_parts(report)))
+    return Group(*(Group(*_report_parts(report)) for report in reports))
 
 
 def _report_parts(report: ExperimentalReport) -> Iterator[RenderableType]:

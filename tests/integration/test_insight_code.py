@@ -1,7 +1,6 @@
 """``kgcheck bench code``: scripts described, matched to insights, run in the sandbox, and their numbers compared."""
 
 import json
-from collections.abc import Callable
 from os.path import normpath
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from kgcheck.errors import InputFormat, ProgramError
 from kgcheck.grounding.results import Results
 from kgcheck.protocols.programs import plots
 from kgcheck.protocols.programs.reproduction import _folder_of, _of_lines, compare
-from kgcheck.protocols.programs.sandbox import best_guard
+from kgcheck.protocols.programs.sandbox import Language, best_guard
 from kgcheck.protocols.programs.scripts import ScriptSource, describe, file_uses
 from kgcheck.protocols.programs.workflows import CodeWorkflow
 from tests.support.attacks import SECRET, Canaries
@@ -107,12 +106,13 @@ def test_a_workflow_runs_with_its_edits_listed_and_each_number_is_compared(tmp_p
         ("columns", "group", "arm"), ("ids", "2 ids in 2 cells, as ENSG01.3", "IL6"),
     }  # fmt: skip
     found = [(row["stated"], row["state"], row["found"]) for row in json.loads(done.out)]
-    assert found == [("4.50 mg", "equal", "4.50 mg"), ("1.60 mg", "differs", "1.50 mg")]
-    assert done.code == 1
-    assert json.loads((tmp_path / "out/i1/02_compare/figures.json").read_text()) == {
-        "mice that died": {"treated": 4, "control": 8}
-    }
+    assert (done.code, found) == (1, [("4.50 mg", "equal", "4.50 mg"), ("1.60 mg", "differs", "1.50 mg")])
+    figures = json.loads((tmp_path / "out/i1/02_compare/figures.json").read_text())
+    assert figures == {"mice that died": {"treated": 4, "control": 8}}
     assert (tmp_path / "repo/data/expression.csv").read_text() == DATA
+    # The tolerance is the one that was stated.
+    done = run(tmp_path, *EDITS, "--run", "--tolerance", "0.1")
+    assert (done.code, [row["state"] for row in json.loads(done.out)]) == (0, ["equal", "equal"])
 
 
 def test_a_number_that_stands_in_the_code_was_not_computed(tmp_path: Path) -> None:
@@ -122,61 +122,44 @@ def test_a_number_that_stands_in_the_code_was_not_computed(tmp_path: Path) -> No
     assert {row["state"] for row in json.loads(done.out)} == {"not produced"}
 
 
-def test_paths_of_another_machine_are_edited_and_given_data_takes_their_place(tmp_path: Path) -> None:
-    code = """# IL6 of treated mice
+ELSEWHERE = """# IL6 of treated mice
 import os
 os.chdir("/home/somebody/project")
 with open("/home/somebody/project/mice.csv") as file:
     print(f"IL6 of treated mice: mean {sum(map(float, file)) / 2:.2f} mg")
 """
-    repository(tmp_path, scripts__compare_dot_py=code)
-    (tmp_path / "mine.csv").write_text("4\n5\n")
-    done = run(tmp_path, "--run", "--data", "mice.csv=mine.csv")
-
-    assert [(e.kind, e.line, e.before, e.after) for e in workflow(tmp_path).edits] == [
-        ("path", 4, "repository/scripts/mice.csv", "mine.csv"),
-        ("path", 3, '"/home/somebody/project"', "'.'"),
-        ("path", 4, '"/home/somebody/project/mice.csv"', "'mice.csv'"),
-    ]  # fmt: skip
-    assert json.loads(done.out)[0]["state"] == "equal", done.err
-
-
-def test_a_given_file_lies_wherever_a_script_names_it(tmp_path: Path) -> None:
-    code = """# IL6 of treated mice
+TWICE = """# IL6 of treated mice
 values = [float(line) for name in ("mice.csv", "csvs/mice.csv") for line in open(name)]
 print(f"IL6 of treated mice: mean {sum(values) / len(values):.2f} mg")
 """
+
+
+@pytest.mark.parametrize("code", [ELSEWHERE, TWICE])
+def test_paths_of_another_machine_are_edited_and_given_data_takes_their_place(tmp_path: Path, code: str) -> None:
     repository(tmp_path, scripts__compare_dot_py=code)
     (tmp_path / "mine.csv").write_text("4\n5\n")
     done = run(tmp_path, "--run", "--data", "mice.csv=mine.csv")
 
+    edits = [(e.kind, e.line, e.before, e.after) for e in workflow(tmp_path).edits]
+    assert code == TWICE or edits == [
+        ("path", 4, "repository/scripts/mice.csv", "mine.csv"),
+        ("path", 3, '"/home/somebody/project"', "'.'"),
+        ("path", 4, '"/home/somebody/project/mice.csv"', "'mice.csv'"),
+    ]
     assert json.loads(done.out)[0]["state"] == "equal", done.err
 
 
-def test_the_tolerance_is_the_one_that_was_stated(tmp_path: Path) -> None:
-    repository(tmp_path)
-    done = run(tmp_path, *EDITS, "--run", "--tolerance", "0.1")
-
-    assert [row["state"] for row in json.loads(done.out)] == ["equal", "equal"]
-    assert done.code == 0
-
-
 def test_scripts_that_cannot_run_end_with_a_line_each_and_agree_with_nothing(tmp_path: Path) -> None:
-    repository(tmp_path, scripts__cells_dot_py=CELLS)
-    done = run(tmp_path, "--run", text="Macrophages of single cells had 7 clusters and 40% of reads.")
+    clean = CLEAN.replace("import csv, os", "import csv, os, scanpy")
+    repository(tmp_path, scripts__cells_dot_py=CELLS, scripts__clean_dot_py=clean)
+    cells = run(tmp_path, "--run", text="Macrophages of single cells had 7 clusters and 40% of reads.")
+    needs = run(tmp_path, *EDITS, "--run")
 
-    assert {row["state"] for row in json.loads(done.out)} == {"not produced"}
-    assert "01_cells.py: ModuleNotFoundError: No module named 'scanpy'" in done.err
-    assert "scripts/cells.py names cells.h5ad: no data file" in done.err
-    assert done.code == 3
-
-
-def test_a_step_whose_input_was_never_written_is_not_run(tmp_path: Path) -> None:
-    repository(tmp_path, scripts__clean_dot_py=CLEAN.replace("import csv, os", "import csv, os, scanpy"))
-    done = run(tmp_path, *EDITS, "--run")
-
-    assert "02_compare.py: not run: it needs clean.csv, which no step left" in done.err
-    assert {row["state"] for row in json.loads(done.out)} == {"not produced"}
+    assert cells.code == 3
+    assert "01_cells.py: ModuleNotFoundError: No module named 'scanpy'" in cells.err
+    assert "scripts/cells.py names cells.h5ad: no data file" in cells.err
+    assert "02_compare.py: not run: it needs clean.csv, which no step left" in needs.err
+    assert {row["state"] for done in (cells, needs) for row in json.loads(done.out)} == {"not produced"}
 
 
 def test_a_repository_without_a_licence_is_described_and_not_run(tmp_path: Path) -> None:
@@ -256,14 +239,6 @@ def test_a_hostile_script_reads_writes_and_reaches_nothing(tmp_path: Path, monke
     assert "[]" in record["stdout"]
 
 
-def test_an_endless_script_is_ended_and_says_so(tmp_path: Path) -> None:
-    repository(tmp_path, scripts__compare_dot_py="# IL6 was higher in treated mice\nwhile True:\n    pass\n")
-    done = run(tmp_path, "--run", "--seconds", "2")
-
-    assert "it was ended by its limit of" in done.err
-    assert done.code == 3
-
-
 def by_model(script: Script, folder: Path, *more: object) -> Said:
     with chat_server(script) as server, pytest.MonkeyPatch.context() as environment:
         environment.setenv("KGCHECK_LLM_BASE_URL", server.url)
@@ -302,18 +277,16 @@ def test_code_of_a_model_is_run_only_after_it_lay_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("data", "file"),
     [
-        lambda step, secret: step["data"].update({"repository/x.txt": str(secret)}),
-        lambda step, secret: step["data"].update({"repository/x.txt": f"{secret.parent}/out/../{secret.name}"}),
-        lambda step, secret: step["data"].update({"repository/x.txt": str(secret.parent / "out/i1/data/link")}),
-        lambda step, secret: step.update(file=f"../../{secret.name}"),
-        lambda step, secret: step.update(file=str(secret)),
+        ("{secret}", ""),
+        ("{home}/out/../secret.txt", ""),
+        ("{home}/out/i1/data/link", ""),
+        ("", "../../secret.txt"),
+        ("", "{secret}"),
     ],
 )
-def test_a_workflow_that_was_forged_takes_no_other_file(
-    tmp_path: Path, change: Callable[[dict[str, Any], Path], None]
-) -> None:
+def test_a_workflow_that_was_forged_takes_no_other_file(tmp_path: Path, data: str, file: str) -> None:
     repository(tmp_path)
     by_model(model(), tmp_path)
     secret = tmp_path / "secret.txt"
@@ -322,7 +295,8 @@ def test_a_workflow_that_was_forged_takes_no_other_file(
     (tmp_path / "out/i1/data/link").symlink_to(secret)
     place = tmp_path / "out/i1/workflow.json"
     forged = json.loads(place.read_text())
-    change(forged["steps"][0], secret)
+    wanted = data.format(secret=secret, home=tmp_path)
+    forged["steps"][0] |= {"data": {"repository/x.txt": wanted}} if data else {"file": file.format(secret=secret)}
     place.write_text(json.dumps(forged))
     (tmp_path / "out/i1/01_step.py").write_text("print(open('x.txt').read())")
 
@@ -435,12 +409,17 @@ def test_any_text_is_described_or_says_why_not(text: str) -> None:
         assert found.problem or found.text is not None
 
 
-def test_statistics_are_those_that_a_script_calls() -> None:
-    code = "from scipy import stats as s\nimport statsmodels.api as sm\ns.mannwhitneyu(a, b)\nsm.OLS(y, x).fit()\n"
-    assert describe(ScriptSource("a.py", "python", code)).statistics == ("Wilcoxon rank-sum test", "linear regression")
-    assert describe(ScriptSource("a.R", "r", "stats::fisher.test(t)\nlme4::lmer(y ~ x)\n")).statistics == (
-        "Fisher's exact test", "mixed model",
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "code", "statistics"),
+    [
+        ("python", "from scipy import stats as s\ns.mannwhitneyu(a, b)\n", "Wilcoxon rank-sum test"),
+        ("python", "import statsmodels.api as sm\nsm.OLS(y, x).fit()\n", "linear regression"),
+        ("r", "stats::fisher.test(t)\n", "Fisher's exact test"),
+        ("r", "lme4::lmer(y ~ x)\n", "mixed model"),
+    ],
+)
+def test_statistics_are_those_that_a_script_calls(language: Language, code: str, statistics: str) -> None:
+    assert describe(ScriptSource("a", language, code)).statistics == (statistics,)
 
 
 TABLE = """# IL6 of treated mice
@@ -450,23 +429,24 @@ with open("levels.csv", "w") as file:
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [
-        ("The IL6 level of treated mice was 4.5.", "equal"),
-        ("The IL6 level of aged treated mice was 2.5.", "equal"),
-        # Another row's number, one that no row has, and the number of a row.
-        ("The IL6 level of treated mice was 2.5.", "differs"),
-        ("The IL6 level of treated mice was 7.7.", "differs"),
-        ("The TNF level of treated mice was 4.5.", "not produced"),
-        ("The IL6 level of aged treated mice was 4.5.", "differs"),
-    ],
-)
-def test_a_row_of_a_table_is_another_one_as_soon_as_one_word_of_it_is(tmp_path: Path, text: str, state: str) -> None:
-    repository(tmp_path, scripts__compare_dot_py=TABLE)
-    done = run(tmp_path, "--run", "--only", "i1", text=text)
+ROWS = {
+    "The IL6 level of treated mice was 4.5.": "equal",
+    "The IL6 level of aged treated mice was 2.5.": "equal",
+    # Another row's number, one that no row has, and the number of a row.
+    "The IL6 level of treated mice was 2.5.": "differs",
+    "The IL6 level of treated mice was 7.7.": "differs",
+    "The TNF level of treated mice was 4.5.": "not produced",
+    "The IL6 level of aged treated mice was 4.5.": "differs",
+}
 
-    assert [row["state"] for row in json.loads(done.out)] == [state], done.out
+
+def test_a_row_of_a_table_is_another_one_as_soon_as_one_word_of_it_is(tmp_path: Path) -> None:
+    repository(tmp_path, scripts__compare_dot_py=TABLE)
+    insights = [{"id": f"i{n}", "paper": "p", "summary": text, "grounding": text} for n, text in enumerate(ROWS)]
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(insight)}\n" for insight in insights))
+    done = run(tmp_path, "--run", "--insights", "rows.jsonl")
+
+    assert {insights[int(row["insight"][1:])]["summary"]: row["state"] for row in json.loads(done.out)} == ROWS
 
 
 def test_what_a_script_changes_in_place_is_what_the_next_one_reads(tmp_path: Path) -> None:

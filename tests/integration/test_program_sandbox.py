@@ -294,13 +294,10 @@ open("own.tsv", "w").write(open("inputs/one.tsv").read())
 
 BAD_RESULTS = [
     b'{"c": 1e400}',
-    b'{"c": -1e400}',
-    b'{"c": [1, {"d": 1e999}]}',
+    b'{"c": [1, {"d": -1e999}]}',
     b'{"c": NaN}',
     b'{"c": Infinity}',
-    b'{"c": 1' + b"0" * 400 + b"}",
     b'{"c": 1' + b"0" * 5000 + b"}",
-    b'{"c": 1, "c": 2}',
     b'{"a": {"c": 1, "c": 2}}',
     b'{"c": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     b'{"c": ' + b'{"d":' * 300 + b"1" + b"}" * 301,
@@ -308,9 +305,7 @@ BAD_RESULTS = [
     b"\xef\xbb\xbf{}",
     b"",
     b"[]",
-    b"1",
     b'{"c": 1} x',
-    b'{"c": 1,}',
     b" " * ((4 << 20) + 1),
 ]
 
@@ -328,17 +323,11 @@ def test_results_that_are_none_are_a_finding_about_the_program(text: bytes, tmp_
     assert attempt.lacks[0].startswith("results.json is ")
 
 
-def test_results_that_are_no_file_are_a_finding_too(tmp_path: Path) -> None:
-    results = tmp_path / "results.json"
-    makers: list[Callable[[Path], None]] = [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/etc/passwd")]
-    for make in makers:
-        make(results)
-        with pytest.raises(InputFormat, match="is no file"):
-            read_program_results(tmp_path)
-        if results.is_dir():
-            results.rmdir()
-        else:
-            results.unlink()
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])
+def test_results_that_are_no_file_are_a_finding_too(make: Callable[[Path], None], tmp_path: Path) -> None:
+    make(tmp_path / "results.json")
+    with pytest.raises(InputFormat, match="is no file"):
+        read_program_results(tmp_path)
 
 
 def test_a_machine_without_a_guard_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,10 +393,9 @@ def test_programs_in_r_compute_and_do_nothing_else(guard: Guard, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["../x", "", ".hidden", "a/b", "a\nb", "x" * 200])
-def test_an_input_has_a_plain_name(name: str, tmp_path: Path) -> None:
-    (tmp_path / "given").write_text("x")
+def test_an_input_has_a_plain_name_and_is_there(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no name for an input"):
-        run_program("print(1)", tmp_path / "work", inputs={name: tmp_path / "given"})
+        run_program("print(1)", tmp_path / "work", inputs={name: tmp_path})
     with pytest.raises(InputMissing, match="there is no file"):
         run_program("print(1)", tmp_path / "work", inputs={"x": tmp_path / "none"})
 

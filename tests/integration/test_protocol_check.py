@@ -65,19 +65,14 @@ def job(folder: Path) -> Said:
     return kgcheck("job", "run", "ids", cwd=folder)
 
 
-def history(folder: Path) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads(kgcheck("job", "history", "designs", "--format", "json", cwd=folder).out)
-    return rows
-
-
 def test_an_audit_lets_a_step_fall(folder: Path, job: Said) -> None:
     assert job.code == 0, job.err
     assert "then designs: error: 2 protocols, 1 step fell: one/protocol.json S1.1" in job.err
 
-    row = history(folder)[-1]  # the newest comes first
+    history = kgcheck("job", "history", "designs", "--format", "json", cwd=folder)
+    row = json.loads(history.out)[-1]  # the newest comes first
     assert (row["state"], row["severity"]) == ("done", "error")
     result = row["result"]
-    assert isinstance(result, dict)
     assert (result["fallen"], result["new"], result["protocols"]) == (["one/protocol.json S1.1"], 1, 2)
     report = json.loads((folder / "reports" / "designs.json").read_text(encoding="utf-8"))
     assert [len(p["fallen"]) for p in report["protocols"]] == [1, 0]
@@ -115,12 +110,17 @@ def test_the_command_shows_why_and_what_follows(folder: Path, job: Said) -> None
 
 
 def test_what_stands_is_clean(folder: Path, job: Said) -> None:
-    ended = kgcheck("protocol", "check", "designs/two/protocol.json", cwd=folder)
+    two = ("protocol", "check", "designs/two/protocol.json")
+    ended = kgcheck(*two, cwd=folder)
 
-    assert ended.code == 0, ended.err
-    assert "1 holds" in ended.out
-    both = kgcheck("protocol", "check", "designs/two/protocol.json", "designs/one/protocol.json", cwd=folder)
-    assert both.code == 1
+    assert (ended.code, "1 holds" in ended.out) == (0, True), ended.err
+    assert kgcheck(*two, "designs/one/protocol.json", cwd=folder).code == 1
+    # A clause that is not that of its task.
+    text = (folder / "designs/two/protocol.json").read_text(encoding="utf-8")
+    for stated in ("PRNP (Gene PRNP) does not exist", "TP53 (Gene PRNP) exists"):
+        (folder / "turned.json").write_text(text.replace("PRNP (Gene PRNP) exists", stated), encoding="utf-8")
+        ended = kgcheck("protocol", "check", "turned.json", "--format", "json", cwd=folder)
+        assert (ended.code, "fact_differs" in ended.out) == (1, True), stated
 
 
 def test_one_file_that_is_no_protocol_does_not_stop_the_others(folder: Path, job: Said) -> None:
@@ -137,26 +137,20 @@ def test_one_file_that_is_no_protocol_does_not_stop_the_others(folder: Path, job
     assert kgcheck("protocol", "check", "broken.json", cwd=folder).refuses("broken.json is no protocol")
 
 
-def test_a_clause_that_is_not_that_of_its_task(folder: Path, job: Said) -> None:
-    text = (folder / "designs/two/protocol.json").read_text(encoding="utf-8")
-    for stated in ("PRNP (Gene PRNP) does not exist", "TP53 (Gene PRNP) exists"):
-        (folder / "turned.json").write_text(text.replace("PRNP (Gene PRNP) exists", stated), encoding="utf-8")
-        ended = kgcheck("protocol", "check", "turned.json", "--format", "json", cwd=folder)
-        assert "fact_differs" in ended.out, stated
-        assert ended.code == 1
-
-
-def test_jobs_that_name_no_such_job_or_folder(folder: Path, job: Said) -> None:
-    text = FILE.replace('after = ["ids"]', 'after = ["idz"]')
-    (folder / "other.toml").write_text(text, encoding="utf-8")
-    assert "jobs.designs.after: 'idz' is no load, audit or refresh" in (
-        kgcheck("job", "list", "--config", "other.toml", cwd=folder).err
-    )
-    (folder / "other.toml").write_text(FILE.replace('folder = "designs"', 'folder = "nowhere"'), encoding="utf-8")
-    assert kgcheck("job", "run", "designs", "--config", "other.toml", cwd=folder).refuses("there is no folder")
-    (folder / "other.toml").write_text(FILE.replace('folder = "designs"', 'folder = "works"'), encoding="utf-8")
-    nothing = kgcheck("job", "run", "designs", "--config", "other.toml", cwd=folder)
-    assert nothing.refuses(f"no file of {folder / 'works'} is **/protocol.json")
+@pytest.mark.parametrize(
+    ("old", "new", "command", "message"),
+    [
+        ('after = ["ids"]', 'after = ["idz"]', ("list",), "jobs.designs.after: 'idz' is no load, audit or refresh"),
+        ('folder = "designs"', 'folder = "nowhere"', ("run", "designs"), "there is no folder"),
+        ('folder = "designs"', 'folder = "works"', ("run", "designs"), "works is **/protocol.json"),
+    ],
+)
+def test_jobs_that_name_no_such_job_or_folder(
+    folder: Path, job: Said, old: str, new: str, command: tuple[str, ...], message: str
+) -> None:
+    (folder / "other.toml").write_text(FILE.replace(old, new), encoding="utf-8")
+    said = kgcheck("job", *command, "--config", "other.toml", cwd=folder)
+    assert (said.code, message in said.err) == (2, True), said.err
 
 
 def test_a_paper_that_a_list_retracts(folder: Path, job: Said) -> None:

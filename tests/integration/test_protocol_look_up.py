@@ -37,14 +37,18 @@ def states(found: tuple[StudyDataSet, ...]) -> dict[str, tuple[str, str]]:
     return {d.id: (d.state, d.remark) for d in found}
 
 
-def test_a_series_is_read(services: StudyServices, http: Callable[..., Http]) -> None:
-    (found,) = look_up(("GSE5", "GSE5"), http(), DAY)
+def test_a_series_is_read(services: StudyServices, http: Callable[..., Http], tmp_path: Path) -> None:
+    (found,) = look_up(("GSE5", "GSE5"), http(pubmed_key=SecretStr("hush-4711")), DAY)
 
     assert (found.id, found.state, found.source) == ("GSE5", "found", "GEO")
     assert (found.species, found.samples) == (("Homo sapiens",), 24)
     assert found.at
     assert found.url
     assert found.title
+    # A key is sent, and nowhere kept.
+    assert services.calls("esummary")[0].form["api_key"] == "hush-4711"
+    assert not any("hush" in json.dumps(c.query) + c.path for c in services.server.calls)
+    assert all(b"hush-4711" not in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())
 
 
 def test_missing_private_and_withdrawn_are_told_apart(services: StudyServices, http: Callable[..., Http]) -> None:
@@ -67,21 +71,20 @@ def test_missing_private_and_withdrawn_are_told_apart(services: StudyServices, h
     }
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        busy(),
-        page(),
-        page(404),
-        truncated,
-        cut_off,
-        answers(500),
-        answers(403),
-        answers(200, {}),
-        answers(200, b"null"),
-    ],
-    ids=range(9),
-)
+FAULTS = [
+    busy(),
+    page(),
+    page(404),
+    truncated,
+    cut_off,
+    answers(500),
+    answers(403),
+    answers(200, {}),
+    answers(200, b"null"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=range(len(FAULTS)))
 def test_could_not_look_is_never_missing(
     services: StudyServices, http: Callable[..., Http], fault: loopback.Fault
 ) -> None:
@@ -91,20 +94,19 @@ def test_could_not_look_is_never_missing(
 
 
 WRONG = {
-    "another series": ("gds", "200000005", gds_summary(5, accession="GSE6")),
-    "another uid": ("gds", "200000005", gds_summary(5, uid="6")),
-    "no accession": ("gds", "200000005", {"uid": "200000005"}),
+    "another series": gds_summary(5, accession="GSE6"),
+    "another uid": gds_summary(5, uid="6"),
+    "no accession": {"uid": "200000005"},
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_record_is_neither_used_nor_kept(services: StudyServices, http: Callable[..., Http], name: str) -> None:
-    database, uid, record = WRONG[name]
-    right = services.summaries[database][uid]
-    services.summaries[database][uid] = record
+    known = services.summaries["gds"]
+    known["200000005"], right = WRONG[name], known["200000005"]
     assert look_up(["GSE5"], http(), DAY)[0].state == "not_looked"
 
-    services.summaries[database][uid] = right
+    known["200000005"] = right
     assert look_up(["GSE5"], http(), DAY)[0].state == "found"
 
 
@@ -112,14 +114,6 @@ def test_one_odd_record_does_not_hide_the_others(services: StudyServices, http: 
     services.summaries["gds"]["200000006"] = gds_summary(6, accession="GSE7")
 
     assert [d.state for d in look_up(("GSE5", "GSE6"), http(), DAY)] == ["found", "not_looked"]
-
-
-def test_a_key_is_sent_and_nowhere_kept(services: StudyServices, http: Callable[..., Http], tmp_path: Path) -> None:
-    look_up(["GSE5", "GSE95"], http(pubmed_key=SecretStr("hush-4711")), DAY)
-
-    assert services.calls("esummary")[0].form["api_key"] == "hush-4711"
-    assert not any("hush" in json.dumps(c.query) + c.path for c in services.server.calls)
-    assert all(b"hush-4711" not in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ ANSWERS: dict[str | None, object] = {
     "WrittenHeadings": {"sections": [{"heading": "Sequencing", "reason": BOUND, "sources": ["R1.1"]}]},
     "WrittenOutline": {"parts": [{"section": 1, "points": [BOUND]}]},
     "DesignReview": {"approved": True},
-    "QuotedSteps": {"steps": []},
     "ProgramAnswer": {"program": "import no_such_module"},
     "SectionAnswer": {"rationale": "It is brief.", "added": [], "wrong": [], "misplaced": []},
     "WholeAnswer": {"rationale": "It is brief.", "detail": 0.4, "structure": 0.6},

@@ -82,6 +82,10 @@ def test_only_what_stands_is_analysed(audit: tuple[Path, Audited], tmp_path: Pat
     assert about["releases"]
     assert "nobody has looked" in str(before["notes"])
     assert read_results(tmp_path / "a/results.json").all
+    # A check is no audit.
+    copy = shutil.copy(ledger, tmp_path / "ledger.sqlite")
+    assert "in run" in kgcheck("check", "existence", "Gene", "TP53", "--store", demo().store, "--ledger", copy).out
+    assert analysed("enrichment", tmp_path / "c", "--ledger", copy)[1]["run"] == found.run.id
 
 
 def test_a_run_takes_the_nodes_of_its_design_and_names_what_it_leaves_out(
@@ -103,15 +107,6 @@ def test_a_run_takes_the_nodes_of_its_design_and_names_what_it_leaves_out(
     assert "BACE1 is no Protein that stands: left out of the set" in ran.err
 
 
-def test_one_gene_in_the_network_says_nothing(tmp_path: Path) -> None:
-    ran = kgcheck(
-        "protocol", "run", "--analysis", "neighbourhood", "--genes", "APP", "--store", demo().store,
-        "--out", tmp_path / "out",
-    )  # fmt: skip
-    assert ran.refuses("1 of 1 genes are in the network: of fewer than 3 nothing can be said")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_design_has_the_analyses_that_the_graph_can_run(audit: tuple[Path, Audited], tmp_path: Path) -> None:
     names = ["SNCA", "MAPT", "PARK2", "HTRA2", "Parkinson's disease"]
     (tmp_path / "o.toml").write_text(f'title = "Secretases"\nobjective = "What do they do?"\nabout = {names!r}\n')
@@ -124,20 +119,6 @@ def test_a_design_has_the_analyses_that_the_graph_can_run(audit: tuple[Path, Aud
     assert ran.out.endswith("2 done\n")
     checked = kgcheck("protocol", "check", "made/protocol.json", *of_graph)
     assert "step_missing" not in checked.out
-
-
-def test_a_check_is_no_audit_of_which_analyses_leave_out_what_it_refuted(
-    audit: tuple[Path, Audited], tmp_path: Path
-) -> None:
-    ledger = tmp_path / "ledger.sqlite"
-    shutil.copy(audit[0], ledger)
-    assert "in run" in kgcheck("check", "existence", "Gene", "TP53", "--store", demo().store, "--ledger", ledger).out
-
-    ran, about = analysed("enrichment", tmp_path / "out", "--ledger", ledger)
-
-    assert ran.code == 0
-    assert all("of fewer than 3 nothing can be said" in line for line in ran.err.splitlines()), ran.err
-    assert about["run"] == audit[1].run.id
 
 
 def test_steps_are_run_and_kept(protocol: Path, audit: tuple[Path, Audited], tmp_path: Path) -> None:
@@ -199,6 +180,7 @@ def test_a_model_writes_what_is_not_given(
         (["--analysis", "enrichmant", "--genes", "APP", "--out", "o"], "there is no ready analysis 'enrichmant'"),
         (["--analysis", "enrichment", "--genes", "ABC1", "--out", "o"], "the graph has no Protein of the gene set"),
         (["--analysis", "proximity", "--genes", "APP", "--out", "o"], "proximity needs a target"),
+        (["--analysis", "neighbourhood", "--genes", "APP", "--out", "o"], "1 of 1 genes are in the network: of fewer"),
         (["--analysis", "enrichment", "--genes", "APP", "--set", "rows=0", "--out", "o"], "rows is '0'"),
         (["--analysis", "enrichment", "--genes", "@none.txt", "--out", "o"], "there is no file none.txt"),
         (["none.json", "--out", "o"], "there is no file none.json"),

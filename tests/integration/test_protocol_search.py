@@ -10,7 +10,6 @@ import pytest
 
 from kgcheck.errors import BudgetExceeded, InputFormat, ModelAnswer, UsageError
 from kgcheck.literature.corpus import Corpus
-from kgcheck.literature.papers import WholePaper
 from kgcheck.llm.budget import Limits, Meter
 from kgcheck.llm.client import ChatClient
 from kgcheck.protocols.protocol import Objective, read_formatted
@@ -20,7 +19,7 @@ from kgcheck.providers.http import Http
 from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.audits import kgcheck
-from tests.support.chat_server import Asked, ChatServer, Move, Say, Script, chat_server
+from tests.support.chat_server import Asked, ChatServer, Move, Say, chat_server
 from tests.support.loopback import Loopback, Reply, answers
 from tests.support.study_services import StudyServices, gds_summary, pmc_article, pubmed_article
 
@@ -101,12 +100,8 @@ def test_papers_and_data_sets_are_found_judged_and_kept(
     assert best.paper.ids == ("pmid:11", "pmc:PMC101", "doi:10.5555/c101")
     # Of the other species, or about something else.
     assert [by_id[i].kept for i in ("pmid:12", "pmid:14")] == [False] * 2
-    assert {d.data_set.id: d.usable for d in found.data_sets} == {
-        "GSE5": True,
-        "GSE6": False,
-        "GSE7": False,
-        "GSE8": False,
-    }
+    assert sorted(d.data_set.id for d in found.data_sets) == ["GSE5", "GSE6", "GSE7", "GSE8"]
+    assert [d.data_set.id for d in found.usable] == ["GSE5"]
     assert [d.reasons for d in found.data_sets if d.data_set.id == "GSE6"] == [("2 samples, under 6",)]
     assert (found.unsearched, found.notes) == ((), ())
 
@@ -134,29 +129,30 @@ def test_each_place_is_asked_in_its_own_language(services: StudyServices, look: 
     assert [c.form["id"] for c in services.calls("efetch", "pmc")] == ["101"]
 
 
-def test_a_whole_text_is_taken_only_under_an_open_licence(
-    services: StudyServices, look: Callable[..., StudySearch]
+NAMED = "Transcriptome of immune cells in grey fever"
+
+
+@pytest.mark.parametrize(
+    ("article", "missed"),
+    [
+        (pmc_article(101, 11, NAMED, "https://example.org/no"), []),  # under no open licence
+        (pmc_article(102, 12, "Grey fever in mice"), [("pmc", 0)]),  # another paper than was wanted
+    ],
+)
+def test_a_whole_text_is_taken_only_of_the_paper_and_under_an_open_licence(
+    services: StudyServices, look: Callable[..., StudySearch], article: str, missed: list[tuple[str, int]]
 ) -> None:
-    services.pmc["101"] = pmc_article(101, 11, "Transcriptome of immune cells in grey fever", "https://example.org/no")
+    services.pmc["101"] = article
     found = look()
 
     assert (found.kept[0].paper.id, found.kept[0].whole) == ("pmid:11", False)
-
-
-def test_another_paper_than_the_one_that_was_wanted_is_not_taken(
-    services: StudyServices, look: Callable[..., StudySearch]
-) -> None:
-    services.pmc["101"] = pmc_article(102, 12, "Grey fever in mice")
-    found = look()
-
-    assert (found.kept[0].paper.id, found.kept[0].whole) == ("pmid:11", False)
-    assert [(u.place, u.query) for u in found.unsearched] == [("pmc", 0)]
+    assert [(u.place, u.query) for u in found.unsearched] == missed
 
 
 def test_a_paper_retracted_in_its_whole_text_is_not_kept(
     services: StudyServices, look: Callable[..., StudySearch]
 ) -> None:
-    services.pmc["101"] = pmc_article(101, 11, "RETRACTED: Transcriptome of immune cells in grey fever")
+    services.pmc["101"] = pmc_article(101, 11, f"RETRACTED: {NAMED}")
     found = look()
 
     assert [(p.degree, p.reasons) for p in found.papers if p.paper.id == "pmid:11"] == [(1, ("it is retracted",))]
@@ -204,27 +200,19 @@ def test_the_same_search_asks_nobody_and_writes_the_same(
 
 
 def test_what_was_killed_goes_on(services: StudyServices, look: Callable[..., StudySearch]) -> None:
-    calls = 0
+    add, left = MetPapers.add, iter(range(4))
 
-    class Killed(BaseException):
-        pass
-
-    add = MetPapers.add
-
-    def dies(met: MetPapers, paper: WholePaper, place: Any, query: int) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 5:
-            raise Killed
-        add(met, paper, place, query)
+    def dies(met: MetPapers, *found: Any) -> None:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        add(met, *found)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MetPapers, "add", dies)
-        with pytest.raises(Killed):
+        with pytest.raises(KeyboardInterrupt):
             look()
     seen = [c.body for c in services.server.calls]
-    found = look(today="2026-11-23")
-    assert found.day == DAY
+    assert look(today="2026-11-23").day == DAY
     assert not {c.body for c in services.server.calls[len(seen) :]} & set(seen)
 
 
@@ -233,23 +221,19 @@ FLOODS: dict[str, Any] = {
         "count": "10000",
         "retmax": "10000",
         "retstart": "0",
-        "idlist": [str(n + 1) for n in range(10_000)],
+        "idlist": [str(n) for n in range(1, 10_001)],
     },
-    "more than there are": {"count": "1", "retmax": "2", "retstart": "0", "idlist": ["11", "12"]},
     "one twice": {"count": "9", "retmax": "2", "retstart": "0", "idlist": ["11", "11"]},
     "an id that is none": {"count": "1", "retmax": "1", "retstart": "0", "idlist": ["11 OR 12"]},
     "another page": {"count": "99", "retmax": "1", "retstart": "50", "idlist": ["11"]},
     "an error": {"ERROR": "Search Backend failed"},
-    "nothing": {},
 }
 
 
 @pytest.mark.parametrize("name", FLOODS)
 def test_a_wrong_search_is_not_used(services: StudyServices, look: Callable[..., StudySearch], name: str) -> None:
-    services.server._routes[0] = (
-        *services.server._routes[0][:2],
-        lambda seen: Reply(body={"esearchresult": FLOODS[name]}),
-    )
+    answer = Reply(body={"esearchresult": FLOODS[name]})
+    services.server._routes[0] = (*services.server._routes[0][:2], lambda seen: answer)
     found = look()
 
     assert (found.papers, found.data_sets) == ((), ())
@@ -271,18 +255,12 @@ def test_what_a_place_does_not_know_of_a_query_is_noted(
 def index(tmp_path: Path) -> Iterator[Any]:
     from kgcheck.literature.search import open_index
 
-    (tmp_path / "papers.jsonl").write_text(
-        json.dumps(
-            {
-                "id": "x:1",
-                "title": "Immune cells of grey fever",
-                "abstract": "RNA-seq of blood in grey fever. We used transcriptomics of immune cells of patients.",
-            }
-        )
-        + "\n"
-        + json.dumps({"id": "x:2", "title": "Steam", "abstract": "Steam engines run."})
-        + "\n"
-    )
+    about = "RNA-seq of blood in grey fever. We used transcriptomics of immune cells of patients."
+    papers = [
+        {"id": "x:1", "title": "Immune cells of grey fever", "abstract": about},
+        {"id": "x:2", "title": "Steam", "abstract": "Steam engines run."},
+    ]
+    (tmp_path / "papers.jsonl").write_text("".join(f"{json.dumps(paper)}\n" for paper in papers))
     with Corpus(tmp_path / "index", create=True) as corpus:
         corpus.add([tmp_path / "papers.jsonl"])
         corpus.build(None)
@@ -306,8 +284,6 @@ def test_without_a_network_the_local_papers_are_searched_and_it_is_noted(
     assert [p.paper.id for p in found.kept] == ["x:1"]
     assert len(found.unsearched) == 15
 
-
-def test_with_nowhere_to_look_there_is_an_error(look: Callable[..., StudySearch]) -> None:
     with pytest.raises(UsageError, match="nowhere to look"):
         look(http=None)
 
@@ -328,13 +304,6 @@ def judged(asked: Asked) -> str:
 
 def polite(asked: Asked) -> Move:
     return Say(queries(asked) if "You write queries" in asked.messages[0]["content"] else judged(asked))
-
-
-def with_model(
-    look: Callable[..., StudySearch], script: Script, folder: Path, limits: Limits | None = None
-) -> tuple[StudySearch, list[dict[str, Any]]]:
-    with chat_server(script) as server:
-        return asked_of(server, look, folder, limits)
 
 
 def asked_of(
@@ -376,8 +345,9 @@ def test_queries_that_are_none_are_not_sent(
     services: StudyServices, look: Callable[..., StudySearch], tmp_path: Path, name: str
 ) -> None:
     text = json.dumps({"queries": [{"purpose": str(n), "groups": WRONG_QUERIES[name]} for n in range(5)]})
-    with pytest.raises(ModelAnswer, match="no usable answer in 3 tries"):
-        with_model(look, lambda asked: Say(text), tmp_path)
+    with chat_server(lambda asked: Say(text)) as server:
+        with pytest.raises(ModelAnswer, match="no usable answer in 3 tries"):
+            asked_of(server, look, tmp_path)
 
     assert services.server.calls == []
 
@@ -392,8 +362,8 @@ def test_judgements_of_other_papers_are_not_taken(
         body["judged"][0]["number"] = 99
         return Say(json.dumps(body))
 
-    with pytest.raises(ModelAnswer, match="each number must be there once"):
-        with_model(look, lies, tmp_path)
+    with chat_server(lies) as server, pytest.raises(ModelAnswer, match="each number must be there once"):
+        asked_of(server, look, tmp_path)
 
 
 def test_a_model_that_has_no_budget_left_goes_on_later(
@@ -411,34 +381,23 @@ def test_a_model_that_has_no_budget_left_goes_on_later(
 # The command
 
 
-def command(tmp_path: Path, *more: str) -> Any:
+@pytest.mark.parametrize("down", [False, True])
+def test_the_command_shows_what_is_kept_and_no_control_characters(
+    services: StudyServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, down: bool
+) -> None:
+    services.set_environment(monkeypatch, tmp_path)
+    services.summaries["gds"]["200000005"]["title"] = "Grey fever\x1b[2J \u202e of blood"
+    services.server.always = answers(503) if down else None
     (tmp_path / "objective.toml").write_text(
         'title = "Immune cells in grey fever by transcriptomics"\nobjective = "Find them."\nabout = ["grey fever"]\n'
     )
-    return kgcheck("protocol", "search", "objective.toml", "--out", "found", *more, cwd=tmp_path)
+    done = kgcheck("protocol", "search", "objective.toml", "--out", "found", cwd=tmp_path)
 
-
-@pytest.fixture
-def environment(services: StudyServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyServices:
-    services.set_environment(monkeypatch, tmp_path)
-    return services
-
-
-def test_the_command_shows_what_is_kept_and_no_control_characters(environment: StudyServices, tmp_path: Path) -> None:
-    environment.summaries["gds"]["200000005"]["title"] = "Grey fever\x1b[2J \u202e of blood"
-    done = command(tmp_path)
-
-    assert done.code == 0, done.err
-    assert "pmid:11" in done.out
-    assert "GSE5" in done.out
-    assert not {"\x1b", "\u202e"} & set(done.out)
-    assert "5 queries" in done.out or "4 queries" in done.out
-
-
-def test_the_command_ends_with_3_where_a_place_is_down(environment: StudyServices, tmp_path: Path) -> None:
-    environment.server.always = answers(503)
-    done = command(tmp_path)
-
-    assert done.code == 3
-    assert "pubmed, query 1: could not be looked at" in done.err
-    assert "no service could be looked at, and no index of papers is named" in done.err
+    assert done.code == (3 if down else 0), done.err
+    if down:
+        assert "pubmed, query 1: could not be looked at" in done.err
+        assert "no service could be looked at, and no index of papers is named" in done.err
+    else:
+        assert "pmid:11" in done.out
+        assert "GSE5" in done.out
+        assert not {"\x1b", "\u202e"} & set(done.out)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -18,39 +20,27 @@ from kgcheck.protocols.programs.steps import (
     ProgramAttempt,
     ProgramRecord,
     ProgramRules,
-    checked,
     error_level,
     problems_of,
     program_figures,
     program_tasks,
     write_program,
 )
-from kgcheck.protocols.protocol import Objective, StepItem, StudyProtocol, StudySection, StudyStep
+from kgcheck.protocols.protocol import StepItem, StudyStep
 from kgcheck.settings import Settings
 from tests.support.chat_server import MODEL, ChatServer, Say, chat_server, good
+from tests.support.protocols import protocol
 
 
 def table(name: str) -> StepItem:
     return StepItem(name=name, kind="table")
 
 
-PROTOCOL = StudyProtocol(
-    objective=Objective(title="a", objective="b"),
-    made_at=datetime(2026, 1, 1, tzinfo=UTC),
-    sections=(
-        StudySection(
-            id="S1",
-            heading="Analysis",
-            steps=(
-                StudyStep(id="S1.1", text="Enrich.", analysis="enrichment", outputs=(table("Enriched terms"),)),
-                StudyStep(id="S1.2", text="Count.", inputs=(table("enriched terms"),), outputs=(table("Counts, all"),)),
-                StudyStep(id="S1.3", text="Read.", inputs=(table("counts, all"), table("extra"))),
-                StudyStep(
-                    id="S1.4", text="Draw.", inputs=(table("counts, all"), table("extra")), outputs=(table("x"),)
-                ),
-            ),
-        ),
-    ),
+PROTOCOL = protocol(
+    StudyStep(id="S1.1", text="Enrich.", analysis="enrichment", outputs=(table("Enriched terms"),)),
+    StudyStep(id="S1.2", text="Count.", inputs=(table("enriched terms"),), outputs=(table("Counts, all"),)),
+    StudyStep(id="S1.3", text="Read.", inputs=(table("counts, all"), table("extra"))),
+    StudyStep(id="S1.4", text="Draw.", inputs=(table("counts, all"), table("extra")), outputs=(table("x"),)),
 )
 
 
@@ -139,8 +129,11 @@ def test_figures_count_what_was_completed() -> None:
     assert program_figures([]) == "0 of 0 programs succeeded"
 
 
-def settings_of(server: ChatServer) -> Settings:
-    return Settings(llm_base_url=server.url, llm_model=MODEL, llm_api_key="k")
+@contextmanager
+def writer(*programs: str) -> Iterator[tuple[ChatClient, ChatServer]]:
+    with chat_server(good(*(Say(json.dumps({"program": program})) for program in programs))) as server:
+        with ChatClient(Settings(llm_base_url=server.url, llm_model=MODEL, llm_api_key="k")) as client:
+            yield client, server
 
 
 def test_errors_go_back_to_the_writer_until_a_program_runs() -> None:
@@ -154,9 +147,8 @@ def test_errors_go_back_to_the_writer_until_a_program_runs() -> None:
         return ProgramAttempt(run=run(exit=1, stderr="NameError: name 'undefined' is not defined"), level=2)
 
     task = program_tasks(PROTOCOL)[0]
-    with chat_server(good(*(Say(json.dumps({"program": p})) for p in programs))) as server:
-        with ChatClient(settings_of(server)) as client:
-            program, record = write_program(task, client, Meter(Limits()), attempt)
+    with writer(*programs) as (client, server):
+        program, record = write_program(task, client, Meter(Limits()), attempt)
     assert (program, runs, record.success) == ("print(1)", programs[1:], True)
     assert [a.level for a in record.attempts] == [1, 2, None]
     assert record.written_by == MODEL
@@ -168,15 +160,9 @@ def test_errors_go_back_to_the_writer_until_a_program_runs() -> None:
 
 def test_a_writer_that_never_gets_there_is_stopped() -> None:
     task = program_tasks(PROTOCOL)[0]
-    with chat_server(good(Say(json.dumps({"program": "import jsn"})))) as server:
-        with ChatClient(settings_of(server)) as client:
-            _, record = write_program(task, client, Meter(Limits()), lambda _: pytest.fail("it was run"), most=3)
-            assert (record.success, len(record.attempts)) == (False, 3)
-            with pytest.raises(BudgetExceeded):
-                write_program(task, client, Meter(Limits(tokens=1)), lambda _: pytest.fail("it was run"))
-
-
-def test_what_fails_the_gate_is_not_run() -> None:
-    task = program_tasks(PROTOCOL)[0]
-    found = checked("import jsn", task, lambda _: pytest.fail("it was run"))
-    assert (found.level, found.run) == (1, None)
+    with writer("import jsn") as (client, _):
+        # What fails the gate is not run.
+        _, record = write_program(task, client, Meter(Limits()), lambda _: pytest.fail("it was run"), most=3)
+        assert (record.success, [(a.level, a.run) for a in record.attempts]) == (False, [(1, None)] * 3)
+        with pytest.raises(BudgetExceeded):
+            write_program(task, client, Meter(Limits(tokens=1)), lambda _: pytest.fail("it was run"))

@@ -52,11 +52,6 @@ def kinds(found: CheckedProtocol, step_: str = "S1.1") -> list[str]:
     return [r.remark.value for r in found.remarks if r.step == step_ and r.state is not StudyState.LACKING]
 
 
-def test_every_remark_has_its_words() -> None:
-    assert set(CheckRules.shipped().remarks) == set(StudyRemark)
-    assert all(words.repair for words in CheckRules.shipped().remarks.values() if words.state is not StudyState.HOLDS)
-
-
 REFUTED, SILENT = (Outcome.REFUTED, Reason.EDGE_UNSUPPORTED), (Outcome.INSUFFICIENT, Reason.NOTHING_FOUND)
 AWAY, RIGHT = (Outcome.UNAVAILABLE, Reason.SOURCE_UNAVAILABLE), (Outcome.SUPPORTED, Reason.CONFIRMED)
 
@@ -96,21 +91,26 @@ def test_what_became_of_a_fact(
 
 @pytest.mark.parametrize("now", [REFUTED, SILENT, AWAY])
 def test_what_a_protocol_names_as_not_verified_alarms_nobody(now: tuple[Outcome, Reason]) -> None:
-    study = protocol(step(1), facts=(fact(1, EDGE, now[0]),))
-    found = checked(study, facts=world({EDGE.fingerprint: judged(*now)}))
-    assert [r.remark.value for r in found.remarks if r.about == "F1"] == ["fact_as_stated"]
+    def remarks(before: Outcome) -> list[str]:
+        study = protocol(step(1), facts=(fact(1, EDGE, before),))
+        found = checked(study, facts=world({EDGE.fingerprint: judged(*now)}))
+        return [r.remark.value for r in found.remarks if r.about == "F1"]
 
-    other = Outcome.INSUFFICIENT if now is REFUTED else Outcome.REFUTED
-    changed = protocol(step(1), facts=(fact(1, EDGE, other),))
-    found = checked(changed, facts=world({EDGE.fingerprint: judged(*now)}))
-    assert "fact_as_stated" not in [r.remark.value for r in found.remarks]
+    assert remarks(now[0]) == ["fact_as_stated"]
+    assert remarks(Outcome.SUPPORTED) != ["fact_as_stated"]
 
 
-def test_an_older_judgement_overturns_nothing() -> None:
+def test_how_old_a_judgement_and_its_source_are() -> None:
     study = protocol(step(1, facts=("F1",)), facts=(fact(1, EDGE),))
     old = world({EDGE.fingerprint: judged(*REFUTED, at=MADE - timedelta(days=1))})
-
     assert kinds(checked(study, facts=old)) == ["fact_not_looked_since"]
+
+    known = {EDGE.fingerprint: judged(*RIGHT, release="12.0")}
+    same, newer = ({"string": frozenset({release})} for release in ("12.0", "12.5"))
+    assert kinds(checked(study, facts=world(known, releases=same))) == ["fact_verified"]
+    found = checked(study, facts=world(known, releases=newer))
+    assert kinds(found) == ["fact_stale"]
+    assert "string is 12.5 now; judged by 12.0" in found.remarks[0].note
 
 
 def test_a_node_whose_id_was_merged_since_lets_its_facts_fall() -> None:
@@ -121,19 +121,8 @@ def test_a_node_whose_id_was_merged_since_lets_its_facts_fall() -> None:
     found = checked(study, facts=world(known, change=Change(kind=ChangeKind.REPOINT, to="P10009")))
 
     (remark,) = [r for r in found.remarks if r.remark is StudyRemark.FACT_ID_OUTDATED]
-    assert remark.finding == node.fingerprint
-    assert remark.repair == "repoint: P10009"
+    assert (remark.finding, remark.repair) == (node.fingerprint, "repoint: P10009")
     assert "Protein P10001: id merged" in remark.note
-
-
-def test_a_newer_release_of_its_source_makes_a_fact_stale() -> None:
-    study = protocol(step(1, facts=("F1",)), facts=(fact(1, EDGE),))
-    known = {EDGE.fingerprint: judged(*RIGHT, release="12.0")}
-
-    assert kinds(checked(study, facts=world(known, releases={"string": frozenset({"12.0"})}))) == ["fact_verified"]
-    found = checked(study, facts=world(known, releases={"string": frozenset({"12.5"})}))
-    assert kinds(found) == ["fact_stale"]
-    assert "string is 12.5 now; judged by 12.0" in found.remarks[0].note
 
 
 def test_what_rests_on_a_fallen_step_falls_with_it() -> None:
@@ -210,8 +199,7 @@ def test_a_repository_that_is_away_is_not_a_missing_data_set() -> None:
 
     found = checked(study, data_sets=lambda ids: (data_set("not_looked"),))
 
-    assert kinds(found) == ["data_set_not_looked"]
-    assert found.exit_code("wrong") == 3
+    assert (kinds(found), found.exit_code("wrong")) == (["data_set_not_looked"], 3)
     # Nobody was asked now: what was found before stands.
     assert kinds(checked(study)) == ["data_set_missing"]
 
@@ -234,10 +222,8 @@ def test_the_order_of_steps() -> None:
 
 
 def test_circles_are_parted_one_by_one() -> None:
-    study = protocol(
-        step(1, takes="w", makes="u"), step(2, takes="u", makes="v"), step(3, takes="v", makes="w"),
-        step(4, takes="y", makes="x"), step(5, takes="x", makes="y"), step(6, takes="z", makes="z"),
-    )  # fmt: skip
+    items = (("w", "u"), ("u", "v"), ("v", "w"), ("y", "x"), ("x", "y"), ("z", "z"))
+    study = protocol(*(step(number, takes=takes, makes=makes) for number, (takes, makes) in enumerate(items, 1)))
 
     circles = [r.note for r in checked(study).remarks if r.remark is StudyRemark.IN_A_CIRCLE]
 
@@ -392,23 +378,26 @@ def test_every_form_shows_hostile_text_as_text(hostile: CheckedProtocol, form: s
         assert "S1.1" in text
 
 
-def test_a_file_that_is_no_protocol_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "protocol.json"
-    for text, message in (
-        ("[", "is no protocol"), ("[]", "is no protocol"), ("{}", "objective: Field required"),
-        ('{"format": 99}', "has the format 99"), ("[" * 100_000, "is no protocol"),
-    ):  # fmt: skip
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(InputFormat, match=message):
-            read_protocol(path)
-    study = protocol(step(1))
-    path.write_text(study.model_dump_json(), encoding="utf-8")
-    assert read_protocol(path) == study
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "is no protocol"),
+        ("[]", "is no protocol"),
+        ("{}", "objective: Field required"),
+        ('{"format": 99}', "has the format 99"),
+        ("[" * 100_000, "is no protocol"),
+    ],
+)
+def test_a_file_that_is_no_protocol_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "protocol.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputFormat, match=message):
+        read_protocol(tmp_path / "protocol.json")
 
 
 def test_the_page_has_every_remark() -> None:
     page = (ROOT / "docs/protocol_check.md").read_text(encoding="utf-8")
     words = CheckRules.shipped().remarks
+    assert all(words[remark].repair for remark in StudyRemark if words[remark].state is not StudyState.HOLDS)
     rows = [f"| `{r.value}` | `{words[r].state.value}` | {words[r].means} |" for r in StudyRemark]
     table = "\n".join(["| remark | state | what it means |", "| --- | --- | --- |", *rows])
 

@@ -58,12 +58,9 @@ def test_a_report_has_the_sections_with_steps_word_for_word(report: Experimental
     assert tested.statistics == ("Welch's t test", "false discovery rate")
     assert [(p.name, p.comparator, p.number) for p in tested.parameters] == [("FDR", "<", Decimal("0.05"))]
     assert tested.dry
-
-
-def test_results_belong_to_the_section_that_they_share_most_with(report: ExperimentalReport) -> None:
-    assert [section.results for section in report.sections] == [
-        ("The zinc cells divided at night when they were sequenced.",), (),
-    ]  # fmt: skip
+    # Results belong to the section that they share most with.
+    results = ("The zinc cells divided at night when they were sequenced.",)
+    assert [section.results for section in report.sections] == [results, ()]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +129,7 @@ def test_the_outline_is_the_verb_with_its_object(sentence: str, outline: str) ->
         ("aged 18\u201365 years", [("age", "=", "18\u201365 years")]),
         ("centrifuged at 10,000 g on day 10\u201312", [("speed", "=", "10,000 g"), ("day", "=", "10\u201312")]),
         ("1000, 2000 and 3000 s/mm2", [("b-value", "=", "1000, 2000 and 3000 s/mm2")]),
+        ("an E-value cutoff of 10\u22125", [("E-value cutoff", "=", "10\u22125")]),
     ],
 )  # fmt: skip
 def test_settings_have_names_and_values(text: str, expected: list[tuple[str, str, str]]) -> None:
@@ -150,10 +148,6 @@ def test_what_came_out_is_no_setting(text: str) -> None:
     assert parameters_in(text) == ()
 
 
-def test_a_power_whose_digits_are_no_longer_high_is_read() -> None:
-    assert [p.number for p in parameters_in("an E-value cutoff of 10\u22125")] == [Decimal("0.00001")]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -165,10 +159,7 @@ def test_a_power_whose_digits_are_no_longer_high_is_read() -> None:
         ("maintained in RPMI, randomly allocated with Rituximab", []),
         ("the statistical software, a training program and the Diversity Panel, version 2.4", []),
         ("a string of RNA, the galaxy and STRING theory", []),
-        (
-            "Cluster (version 2.0)",
-            [("Cluster", "2.0")],
-        ),
+        ("Cluster (version 2.0)", [("Cluster", "2.0")]),
         ("by our code (https://github.com/someone/zinc-tool)", [("zinc-tool", "")]),
         ("the bundled FooPix 3.0 software", [("FooPix", "3.0")]),
     ],
@@ -214,9 +205,7 @@ def test_accessions_are_known_by_their_form(accession: str, repository: str) -> 
 )
 def test_what_is_no_accession_is_none(text: str) -> None:
     assert data_set_ids(text) == ()
-
-
-def test_common_forms_need_the_name_of_their_repository() -> None:
+    # Common forms need the name of their repository.
     assert [d.repository for d in data_set_ids("PDB 1ABC; GenBank accession AB123456")] == ["PDB", "GenBank"]
 
 
@@ -240,6 +229,7 @@ OBJECTIVE = Objective(title="Zinc", objective="Sequence zinc cells and test gene
 def test_referability_is_relevance_and_detail_with_reasons(report: ExperimentalReport) -> None:
     [judged] = grade_reports([report], OBJECTIVE)
     [strange] = grade_reports([report], Objective(title="Rocks", objective="Dig granite out of mountains."))
+    [retracted] = grade_reports([report.model_copy(update={"retracted": True})], OBJECTIVE)
 
     assert all(section.referability and section.suggestion for section in judged.sections)
     assert [s.referability for s in strange.sections] <= [s.referability for s in judged.sections]
@@ -247,12 +237,7 @@ def test_referability_is_relevance_and_detail_with_reasons(report: ExperimentalR
     assert "versions of limma" in judged.sections[1].suggestion
     assert all((s.referability or 9) <= 2 for s in strange.sections)
     assert "no word" in strange.sections[0].suggestion
-
-
-def test_nothing_of_a_retracted_paper_is_taken_over(report: ExperimentalReport) -> None:
-    withdrawn = report.model_copy(update={"retracted": True})
-
-    assert {s.referability for s in grade_reports([withdrawn], OBJECTIVE)[0].sections} == {1}
+    assert {s.referability for s in retracted.sections} == {1}
 
 
 words = st.sampled_from(
@@ -300,33 +285,19 @@ def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
 
 def test_the_command_shows_reports(tmp_path: Path) -> None:
     paper(tmp_path)
-    objective = tmp_path / "objective.toml"
+    objective, out = tmp_path / "objective.toml", tmp_path / "report.md"
     objective.write_text('title = "Zinc"\nobjective = "Sequence zinc cells."\n', encoding="utf-8")
-    place = str(tmp_path / "one.xml")
+    command = ("protocol", "report", tmp_path / "one.xml")
 
-    table = kgcheck("protocol", "report", place, "--objective", objective)
-    assert table.code == 0, table.err
-    assert "Statistical analysis" in table.out
-    assert "/5" in table.out
-    raw = kgcheck("protocol", "report", place, "--format", "json")
-    assert ExperimentalReport.model_validate(json.loads(raw.out)[0]).sections
-    out = tmp_path / "report.md"
-    markdown = kgcheck("protocol", "report", place, "--format", "markdown", "--out", out)
-    assert markdown.code == 0, markdown.err
+    table = kgcheck(*command, "--objective", objective)
+    assert (table.code, "Statistical analysis" in table.out, "/5" in table.out) == (0, True, True), table.err
+    assert ExperimentalReport.model_validate(json.loads(kgcheck(*command, "--format", "json").out)[0]).sections
+    assert kgcheck(*command, "--format", "markdown", "--out", out).code == 0
     assert "1. Zinc cells were grown at 37°C for 3 h. (settings: temperature 37°C, duration 3 h)" in out.read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [(["README.md"], "file of whole papers"), (["one.xml", "--paper", "doi:10.5555/none"], "doi:10.5555/none")],
-)
-def test_what_cannot_be_read_is_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
-    paper(tmp_path)
     (tmp_path / "README.md").write_text("# Zinc\n", encoding="utf-8")
-    found = kgcheck("protocol", "report", tmp_path / arguments[0], *arguments[1:])
-
-    assert found.code == 2
-    assert words in found.err
+    none = kgcheck("protocol", "report", tmp_path / "README.md")
+    assert (none.code, "file of whole papers" in none.err) == (2, True)
+    assert "doi:10.5555/none" in kgcheck(*command, "--paper", "doi:10.5555/none").err
 
 
 def test_the_methods_of_real_papers_are_read(shared_data: Path) -> None:

@@ -30,11 +30,8 @@ from kgcheck.protocols.protocol import ReportStep, StudyGrounds, StudyPassage, S
 from kgcheck.protocols.reports.steps import read_step
 
 _SHOWN = 90
-_OWN = ("id", "fixed")
-"""Fields of a fixed step that are not compared."""
-
-_WORDS = ("text", "control", "rationale")
-"""Fields of a step that may say the same in other words."""
+_OWN = ("id", "fixed")  # fields of a fixed step that are not compared
+_WORDS = ("text", "control", "rationale")  # fields of a step that may say the same in other words
 
 
 def comparison_remarks(protocol: StudyProtocol, design: StudyProtocol | None = None) -> Iterator[StudyRemarked]:

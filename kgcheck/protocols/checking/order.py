@@ -115,9 +115,7 @@ class StepFlow:
         return {step: reached[step] for step in self._place if step in reached}
 
 
-MOST_STEPS = 200
-"""Most steps that are sorted; of more, the given order is kept."""
-
+MOST_STEPS = 200  # most steps that are sorted; of more, the given order is kept
 _WORD = re.compile(r"[A-Za-z]+(?:-[a-z]+)*")
 _LONGEST, _NEAR, _MOST_COUNTED = 120, 25, 20
 _POINTING = frozenset(("the", "these", "this", "each", "both", "those"))

@@ -25,8 +25,7 @@ from kgcheck.protocols.rules import ProtocolRules, model_task
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
 
-MEASURES = ("completeness", "detail", "correctness", "logical", "structure")
-"""The five measures, each from 0 to 1."""
+MEASURES = ("completeness", "detail", "correctness", "logical", "structure")  # the five measures, each from 0 to 1
 
 
 class QualityRules(ProtocolRules):

@@ -53,8 +53,7 @@ from kgcheck.protocols.rules import model_task
 if TYPE_CHECKING:
     from kgcheck.llm.client import ChatClient
 
-OBJECTIVE = "O"
-"""The id of the objective, on which a reason may rest, and no step."""
+OBJECTIVE = "O"  # the id of the objective, on which a reason may rest, and no step
 
 
 class Grounds:
@@ -175,8 +174,7 @@ MOST_SECTIONS = 12
 MOST_POINTS = 20
 MOST_STEPS = 30
 MOST_SENTENCES = 12
-MOST_NAMED = 20
-"""Parts of one answer; what is more is an answer of another form."""
+MOST_NAMED = 20  # parts of one answer; what is more is an answer of another form
 
 
 class WrittenBound(BaseModel):
@@ -262,12 +260,8 @@ class DesignReview(BaseModel):
     approved: bool
 
 
-MOST_FACTS = 60
-"""Facts of one request: those between nodes of the objective come first."""
-
-MOST_PASSAGES = 60
-"""Passages of one request."""
-
+MOST_FACTS = 60  # facts of one request: those between nodes of the objective come first
+MOST_PASSAGES = 60  # passages of one request
 D = TypeVar("D", WrittenHeadings, WrittenOutline, WrittenDetails)
 
 K = TypeVar("K")

@@ -41,9 +41,7 @@ from kgcheck.protocols.protocol import (
     few,
 )
 
-UNNUMBERED = "S1.1"
-"""The id of a step that has no place yet."""
-
+UNNUMBERED = "S1.1"  # the id of a step that has no place yet
 P = TypeVar("P", StepParameter, StepTool)
 
 _TakenStep = tuple[TakenSection, ReportStep]
@@ -125,8 +123,7 @@ def assembled(
 VERIFIED_EDGES = StepItem(name="verified edges", kind="network")
 """Input of ready analyses beside their own, by its name in ``design.toml``."""
 
-_LONGEST = 100
-"""Characters of the title of a data set."""
+_LONGEST = 100  # characters of the title of a data set
 
 
 def graph_steps(grounds: StudyGrounds) -> Iterator[tuple[str, StudyStep]]:

@@ -37,8 +37,7 @@ from kgcheck.protocols.search.run import SEARCH_FILE, StudySearch
 from kgcheck.providers.http import Http
 from kgcheck.questions.resolver import taken_names
 
-MOST_PAPERS = 10
-"""Papers of an index that fit an objective best, which are read."""
+MOST_PAPERS = 10  # papers of an index that fit an objective best, which are read
 
 
 class DesignedProtocol(NamedTuple):

@@ -130,9 +130,14 @@ def _experiment(
     if program is None or program.state not in ("done", "kept"):
         message = program.message if program and program.state == "failed" else why_none
         return Experiment(analysis.name, results, f"{what}{f'; no program: {message}' if message else ''}")
-    computed, stated = _computed(request)
-    if computed:
-        results["computed"] = computed
+    # A number that a program states was written, and not computed.
+    written = ast.walk(ast.parse(read_whole(request.folder / _PROGRAM / "program.py")))
+    known = {abs(n) for node in written if isinstance(node, ast.Constant) and (n := _number(node.value)) is not None}
+    values = _results(request, _PROGRAM)
+    numbers = {name: number for name, value in values.items() if (number := _number(value)) is not None}
+    computed = {name: values[name] for name, number in numbers.items() if abs(number) not in known}
+    results |= {"computed": computed} if computed else {}
+    stated = len(numbers) - len(computed)
     note = f"; {stated} numbers that stand in the program itself are left out" if stated else ""
     return Experiment(analysis.name, results, f"{what}; a program computed {len(computed)} numbers{note}")
 
@@ -140,20 +145,6 @@ def _experiment(
 def _results(request: ExperimentRequest, step: str) -> dict[str, Any]:
     found = parse_json(read_whole(request.folder / step / RESULTS))
     return found if isinstance(found, dict) else {}
-
-
-def _computed(request: ExperimentRequest) -> tuple[dict[str, Any], int]:
-    """The numbers that a program left, without those that it states: such a one was written, and not computed."""
-    program = read_whole(request.folder / _PROGRAM / "program.py")
-    found = _results(request, _PROGRAM)
-    stated = {
-        abs(node.value)
-        for node in ast.walk(ast.parse(program))
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
-    }
-    numbers = {name: number for name, value in found.items() if (number := _number(value)) is not None}
-    kept = {name: found[name] for name, number in numbers.items() if abs(number) not in stated}
-    return kept, len(numbers) - len(kept)
 
 
 def _number(value: Any) -> int | float | None:

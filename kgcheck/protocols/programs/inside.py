@@ -98,12 +98,8 @@ def copy_files(files: list[str], folder: str) -> None:
                 shutil.copyfileobj(source, target)
 
 
-NOT_STARTED = 125
-"""Exit code of a child that could not be guarded."""
-
-_EVERY_S = 0.02
-"""Seconds between two looks at how full the folder is."""
-
+NOT_STARTED = 125  # exit code of a child that could not be guarded
+_EVERY_S = 0.02  # seconds between two looks at how full the folder is
 _FILE_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
 """Commands of fcntl: copies of a descriptor, its flags, locks. Not whom the kernel sends which signal."""
 

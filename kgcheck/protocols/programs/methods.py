@@ -30,9 +30,7 @@ except ImportError as error:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_LEAST_BIN = 100
-"""Nodes of nearly the same degree among which a random one is taken, as Guney et al. (2016) have it."""
-
+_LEAST_BIN = 100  # nodes of nearly the same degree among which a random one is taken, as Guney et al. (2016) have it
 _RESAMPLES = 2_000
 _LEAST_FOR_INTERVAL = 3
 
@@ -199,8 +197,7 @@ def with_ancestors(has: Any, parents: Any) -> Any:
 
 _FEW_HINT = "name more genes, or lower the least score"
 _DIGITS = 6
-_BETWEEN = "\x1f"
-"""Between the ids of an edge: no id has it."""
+_BETWEEN = "\x1f"  # between the ids of an edge: no id has it
 
 
 def gene_set(

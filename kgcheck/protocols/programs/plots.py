@@ -12,9 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-MOST_POINTS = 60
-"""Numbers of a series; a text states none of a cloud of points."""
-
+MOST_POINTS = 60  # numbers of a series; a text states none of a cloud of points
 _LIBRARIES = ("matplotlib.", "seaborn.", "mpl_toolkits.", "pandas.plotting._matplotlib.")
 _PLOTS = ("plot", "bar", "barh", "pie", "scatter", "errorbar", "heatmap", "stem", "step")
 _figures: list[tuple[str, dict[str, float]]] = []

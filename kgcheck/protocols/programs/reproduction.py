@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from kgcheck import clock
 from kgcheck.bench.insights import Insight
@@ -26,13 +26,7 @@ from kgcheck.model import Value
 from kgcheck.options import CodeOptions
 from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.sandbox import ProgramLimits
-from kgcheck.protocols.programs.script_matches import (
-    CodeModel,
-    ScriptMatch,
-    TruePair,
-    match_scripts,
-    pair_rows,
-)
+from kgcheck.protocols.programs.script_matches import CodeModel, ScriptMatch, TruePair, match_scripts, pair_rows
 from kgcheck.protocols.programs.scripts import describe_analyses
 from kgcheck.protocols.programs.workflows import (
     DELIMITERS,
@@ -52,9 +46,7 @@ from kgcheck.protocols.programs.workflows import (
 )
 from kgcheck.text.words import is_symbol
 
-_NAMED = 0.5
-"""Least share of the words that name a result which stand about a number."""
-
+_NAMED = 0.5  # least share of the words that name a result which stand about a number
 _MANY, _TELLING = 10, 3
 """Results named alike, from which on one is equal to a number of fewer digits by accident; and those digits."""
 
@@ -75,9 +67,7 @@ _LONG = re.compile(r"(?<=\.\d{12})\d+")
 _TOKEN = re.compile(r"[^\W_][\w-]*")
 _LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _MARKS = " \t=:,;()[]<>"
-_BEFORE = 30
-"""Characters before a number that may say its kind."""
-
+_BEFORE = 30  # characters before a number that may say its kind
 _PHRASE_END = re.compile(r"[),;:]|\b(?:against|and|but|compared|than|to|versus|vs|whereas|while)\b")
 _FALL = re.compile(r"\b(?:fell|fall|decreas|reduc|lower|drop|los[st]|declin|down)\w*", re.IGNORECASE)
 
@@ -172,7 +162,12 @@ def compare(insight: Insight, results: Results, tolerance: float) -> list[Compar
         for start, end in sentences(text):
             sentence = text[start:end]
             stated = quantities(sentence)
-            near = [results.likeness(_near_words(sentence, q)) for q in stated]
+            # By the words before a number, and those after it to the end of its phrase, by their nearness.
+            ends = [_PHRASE_END.search(sentence, q.end) for q in stated]
+            near = [
+                results.likeness(words_about(sentence[: end.start() if end else None], (q.start, q.end), fading=True))
+                for q, end in zip(stated, ends, strict=True)
+            ]
             for at, q in enumerate(stated):
                 # A result is of the number that its words stand nearest to.
                 own = [place for place, score in enumerate(near[at]) if score >= max(other[place] for other in near)]
@@ -190,8 +185,9 @@ def _compared(
         (likeness[place], result)
         for place, result in ((place, results.all[place]) for place in own)
         if likeness[place] >= _NAMED and _fits(q, kind, result) and last <= result.words.keys()
+        # What is written like a symbol: genes, proteins, cell lines.
+        if {s for w in _TOKEN.findall(result.name) if is_symbol(w) for s in name_stems(w)} <= set(name_stems(sentence))
         # A row of a table is another one's as soon as one word of it is: a line that is printed says more.
-        if _symbols(result.name) <= set(name_stems(sentence))
         if _PRINTED in result.quote or _is_named(result, sentence)
     ]
     # Aged treated mice are named by a text that names treated mice, too.
@@ -214,20 +210,9 @@ def _compared(
     )
 
 
-def _near_words(sentence: str, q: WrittenNumber) -> dict[str, float]:
-    """The words before a number, and those after it to the end of its phrase, by their nearness."""
-    after = _PHRASE_END.search(sentence, q.end)
-    return words_about(sentence[: after.start() if after else None], (q.start, q.end), fading=True)
-
-
 def _is_named(result: Result, sentence: str) -> bool:
     """Tell whether a sentence has all words of the name of a result."""
     return set(name_stems(result.name)) <= set(name_stems(sentence))
-
-
-def _symbols(text: str) -> set[str]:
-    """The stems of what is written like a symbol: genes, proteins, cell lines."""
-    return {stem for word in _TOKEN.findall(text) if is_symbol(word) for stem in name_stems(word)}
 
 
 def _name_before(sentence: str, q: WrittenNumber) -> set[str]:
@@ -265,14 +250,6 @@ def _is_equal(q: WrittenNumber, result: Result, tolerance: Decimal, sentence: st
     return any(abs(value - q.value) <= room for value in values)
 
 
-class _Files(NamedTuple):
-    """Data that was given, and how its ids and columns are to be called."""
-
-    data: dict[str, Path]
-    names: dict[str, str]
-    columns: dict[str, str]
-
-
 def check_code(
     repository: Path, insights: Path, out: Path, options: CodeOptions, model: CodeModel | None, notes: list[str]
 ) -> tuple[list[dict[str, Any]], bool]:
@@ -299,9 +276,13 @@ def check_code(
         raise UsageError(
             f"{repository} has no licence: its scripts are not run", "a file LICENSE says what may be done"
         )
-    files, folders = _files(options), {one.id: _folder_of(out, one.id) for one in chosen}
+    split = [text.partition("=") for text in options.data]
+    data = {name if file else Path(name).name: Path(file or name) for name, _, file in split}
+    if lost := [path for path in data.values() if not path.is_file()]:
+        raise InputMissing(f"there is no file {lost[0]}", NAME_THERE)
+    folders = {one.id: _folder_of(out, one.id) for one in chosen}
     composed = {
-        one.id: _composed(one, matches[one.id], code, files, folders[one.id], options, model, notes) for one in chosen
+        one.id: _composed(one, matches[one.id], code, data, folders[one.id], options, model, notes) for one in chosen
     }
     if not options.run:
         rows = [m.model_dump(include={"insight", "path", "score"}) for m in chain.from_iterable(matches.values())]
@@ -330,23 +311,11 @@ def _folder_of(out: Path, insight: str) -> Path:
     return out / insight
 
 
-def _files(options: CodeOptions) -> _Files:
-    """Read what was given beside the repository."""
-    split = [text.partition("=") for text in options.data]
-    data = {name if file else Path(name).name: Path(file or name) for name, _, file in split}
-    if lost := [path for path in data.values() if not path.is_file()]:
-        raise InputMissing(f"there is no file {lost[0]}", NAME_THERE)
-    columns = {old: new for old, _, new in (text.partition("=") for text in options.renames)}
-    if not all(columns.values()):
-        raise UsageError("a column has no new name", "write --rename OLD=NEW")
-    return _Files(data, read_names(options.names) if options.names else {}, columns)
-
-
 def _composed(
     insight: Insight,
     matches: Sequence[ScriptMatch],
     code: CodeRepository,
-    files: _Files,
+    data: dict[str, Path],
     folder: Path,
     options: CodeOptions,
     model: CodeModel | None,
@@ -355,14 +324,17 @@ def _composed(
     """Compose and write the workflow of an insight; one by a model is run only if it lay there before."""
     there = read_workflow(folder) if options.run else None
     if there and there.by != "rules":
-        refuse_other_files(there, folder, [*code.files.values(), *files.data.values()])
+        refuse_other_files(there, folder, [*code.files.values(), *data.values()])
         return there
+    columns = {old: new for old, _, new in (text.partition("=") for text in options.renames)}
+    if not all(columns.values()):
+        raise UsageError("a column has no new name", "write --rename OLD=NEW")
+    names = read_names(options.names) if options.names else {}
     paths = [match.path for match in matches]
-    if model:
-        workflow, programs = compose_by_model(insight, paths, code, files.data, model)
-    else:
-        workflow, programs = compose(insight, paths, code, files.data)
-    workflow = edit_data(workflow, folder, files.names, files.columns)
+    workflow, programs = (
+        compose_by_model(insight, paths, code, data, model) if model else compose(insight, paths, code, data)
+    )
+    workflow = edit_data(workflow, folder, names, columns)
     write_workflow(folder, workflow, programs)
     notes += [f"{insight.id}: {line}" for line in workflow.lacks]
     if model and options.run:

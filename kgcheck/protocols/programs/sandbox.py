@@ -96,8 +96,7 @@ class ProgramRun(Value):
         return lines[-1] if lines else f"it ended with {self.signal or self.exit}"
 
 
-LARGEST_RESULTS = 4 * MIB
-"""Bytes of a results.json."""
+LARGEST_RESULTS = 4 * MIB  # bytes of a results.json
 
 
 def space_of(limits: ProgramLimits) -> Space:
@@ -155,9 +154,7 @@ def remove(folder: Path) -> None:
 
 
 _EVERY_S = 0.03
-_PAUSES = 10
-"""Ratio of the pause before the next look to the time of a look, if there are many files."""
-
+_PAUSES = 10  # ratio of the pause before the next look to the time of a look, if there are many files
 _GRACE_S = 5.0
 _SIGNS: dict[ReachedLimit, tuple[str, ...]] = {
     "memory": ("MemoryError", "bad_alloc", "Cannot allocate memory", "cannot allocate vector", "Unable to allocate"),
@@ -304,9 +301,7 @@ def _facts(process: int) -> dict[str, int]:
     return found
 
 
-INPUTS = "inputs"
-"""Folder, beside what a program makes, in which it finds what it is given."""
-
+INPUTS = "inputs"  # folder, beside what a program makes, in which it finds what it is given
 _WORK, _PROGRAM = "/sandbox/work", "/sandbox/program"
 _DEVICES = tuple(Path(f"/dev/{name}") for name in ("null", "zero", "full", "random", "urandom"))
 _INSIDE = "kgcheck.protocols.programs.inside"

@@ -30,8 +30,7 @@ scripts of an insight. Chosen on the half of the pairs of ``benchmarks/code_pair
 _K1, _B = 1.5, 1.0
 """Parameters of BM25 for scripts, of which the long ones say no more than the short; chosen there, too."""
 
-_MOST_CODE = 20_000
-"""Characters of a script that a model reads."""
+_MOST_CODE = 20_000  # characters of a script that a model reads
 
 
 class ScriptMatch(Value):

@@ -7,7 +7,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,9 +22,7 @@ from kgcheck.protocols.reports.tools_and_data import StatisticWords, statistics_
 
 LARGEST_SCRIPT, LARGEST_NOTEBOOK = MIB, 16 * MIB
 MOST_SCRIPTS = 1_000
-MOST_TEXT = 20_000
-"""Characters of the comments of a script that are read."""
-
+MOST_TEXT = 20_000  # characters of the comments of a script that are read
 _SUFFIXES: dict[str, Language] = {".py": "python", ".r": "r", ".ipynb": "python"}
 _SKIPPED = {"node_modules", "__pycache__", "site-packages", "venv", "env", "build", "dist"}
 _COMMENT = re.compile(r"(?:^|\s)#+['!]?[^\S\n]*(?P<text>[^\n]*)", re.MULTILINE)
@@ -39,9 +36,7 @@ _WRITES = re.compile(
 _WRITE_MODE = re.compile(r"\s*,\s*(?:mode\s*=\s*)?[\"'][^\"']*[wax]")
 _JOINS = re.compile(r"(?:os\.path\.)?join|(?:pathlib\.)?Path|file\.path|paste0?|here|str|c", re.IGNORECASE)
 _ASSIGNED = re.compile(r"(?m)^[^\S\n]*([A-Za-z][\w.]*)\s*(?:=|<-)[^\n]*$(?![\s\S])")
-_NEAR = 300
-"""Characters before a name of a file in which the call stands that takes it."""
-
+_NEAR = 300  # characters before a name of a file in which the call stands that takes it
 _R_CALL = re.compile(r"(?<![\w.])((?:[\w.]+::)?[A-Za-z.][\w.]*)\s*\(")
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)(?:\"|\\?$)|'((?:[^'\\\n]|\\.)*+)(?:'|\\?$)", re.MULTILINE)
 """A text in quotes; one that is not closed ends with its line."""
@@ -108,7 +103,6 @@ def read_scripts(files: Mapping[str, Path], refused: list[str]) -> list[ScriptSo
 
 
 def _source(path: Path, name: str) -> ScriptSource:
-    """Read one script."""
     notebook = path.suffix == ".ipynb"
     data = read_bytes(path, LARGEST_NOTEBOOK if notebook else LARGEST_SCRIPT)
     try:
@@ -152,11 +146,15 @@ def describe(source: ScriptSource) -> ScriptDescription:
     text = "\n".join(filter(None, [found.pop("docs", ""), comments]))[:MOST_TEXT]
     reads, writes = file_uses(source.code, source.language)
     first = next((line.strip(" #*-=") for line in text.splitlines() if len(line.split()) > 1), "")
+    by_call = {call: name for name, calls in StatisticWords.shipped().calls.items() for call in calls}
+    # By its last part, and in R with points within.
+    called = [name for call in found.get("calls", ()) for name in [call.rpartition("::")[2]]]
+    computed = [by_call[name] for call in called for name in (call, call.rpartition(".")[2]) if name in by_call]
     return ScriptDescription(
         **known,
         summary=first[:200],
         text=text,
-        statistics=_statistics(found.get("calls", ()), text),
+        statistics=_once([*computed, *(name for line in text.splitlines() for name in statistics_in(line))]),
         reads=reads,
         writes=writes,
         **found,
@@ -214,33 +212,27 @@ def _python_parts(tree: ast.Module) -> dict[str, Any]:
         "docs": "\n".join(map(str, docs.values())),
         "imports": _once([*modules.values(), *(name.rpartition(".")[0] for name in members.values())]),
         "functions": _once(n.name for n in defined),
-        "calls": _once(_called(n, modules | members) for n in nodes if isinstance(n, ast.Call)),
+        "calls": _once(_called(n.func, modules | members) for n in nodes if isinstance(n, ast.Call)),
         "names": _once(text for text in [*strings, *names] if text.strip() and len(text) < 120),
     }
 
 
-def _called(call: ast.Call, aliases: Mapping[str, str]) -> str:
+def _called(node: ast.expr, aliases: Mapping[str, str]) -> str:
     """Name of what is called, with the module that it is of."""
-    parts: list[str] = []
-    node = call.func
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Name):
-        parts.append(aliases.get(node.id, node.id))
-    return ".".join(reversed(parts))
+    if isinstance(node, ast.Attribute):
+        return f"{_called(node.value, aliases)}.{node.attr}".lstrip(".")
+    return aliases.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
 
 def _r_parts(code: str) -> dict[str, Any]:
     """Parts of a program in R."""
     bare = _without_comments(code)
-    calls = _once(m[1] for m in _R_CALL.finditer(bare))
     strings = [m[1] or m[2] or "" for m in _STRING.finditer(bare)]
     names = re.findall(r"[A-Za-z.][\w.]*", bare)
     return {
         "imports": _once(re.findall(r"(?:library|require)\s*\(\s*[\"']?([\w.]+)", bare)),
         "functions": _once(re.findall(r"(?<![\w.])([\w.]++)\s*+(?:<-|=)\s*+function\b", bare)),
-        "calls": calls,
+        "calls": _once(m[1] for m in _R_CALL.finditer(bare)),
         "names": _once(text for text in [*strings, *names] if len(text) < 120),
     }
 
@@ -248,19 +240,6 @@ def _r_parts(code: str) -> dict[str, Any]:
 def _without_comments(code: str) -> str:
     """Code of the same length, without its comments."""
     return _CODE_COMMENT.sub(lambda m: m[1] or " " * len(m[0]), code)
-
-
-def _statistics(calls: Iterable[str], text: str) -> tuple[str, ...]:
-    """Statistics that a script computes by its calls, and those that its text names."""
-    by_call = _calls()
-    lasts = [name for call in calls for own in [call.rpartition("::")[2]] for name in (own, own.rpartition(".")[2])]
-    computed = [by_call[name] for name in lasts if name in by_call]
-    return _once([*computed, *(name for line in text.splitlines() for name in statistics_in(line))])
-
-
-@cache
-def _calls() -> dict[str, str]:
-    return {call: name for name, calls in StatisticWords.shipped().calls.items() for call in calls}
 
 
 def file_uses(code: str, language: Language) -> tuple[tuple[str, ...], tuple[str, ...]]:

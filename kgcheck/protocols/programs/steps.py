@@ -199,9 +199,7 @@ def program_figures(records: Sequence[ProgramRecord]) -> str:
 
 MOST_ATTEMPTS = 4
 
-_SHOWN = 2_000
-"""Characters of what a program wrote to stderr that go back to the writer."""
-
+_SHOWN = 2_000  # characters of what a program wrote to stderr that go back to the writer
 _LIBRARIES = {
     "python": "There are numpy, pandas, scipy and statsmodels.",
     "r": "There is base R with the package stats.",
@@ -248,9 +246,7 @@ def checked(program: str, task: ProgramTask, attempt: Callable[[str], ProgramAtt
     return attempt(program)
 
 
-KEY = "run.json"
-"""File that tells what the results beside it were made of."""
-
+KEY = "run.json"  # file that tells what the results beside it were made of
 RECORD, FILES = "record.json", "files"
 
 StepState = Literal["done", "kept", "failed", "skipped"]

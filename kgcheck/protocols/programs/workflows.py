@@ -371,11 +371,9 @@ def edit_data(
             about = f"{len(ids):,} ids in {sum(ids.values()):,} cells, as {one}"
             edits.append(WorkflowEdit(file=name, kind="ids", before=about, after=names[_id(one)]))
     lacks += [f"no table that it reads has a column {old!r}" for old in sorted(set(columns) - met) if workflow.steps]
-    steps = [
-        step.model_copy(update={"data": {name: copies.get(path, path) for name, path in step.data.items()}})
-        for step in workflow.steps
-    ]
-    return workflow.model_copy(update={"steps": tuple(steps), "edits": tuple(edits), "lacks": tuple(lacks)})
+    data = [{name: copies.get(path, path) for name, path in step.data.items()} for step in workflow.steps]
+    steps = tuple(step.model_copy(update={"data": own}) for step, own in zip(workflow.steps, data, strict=True))
+    return workflow.model_copy(update={"steps": steps, "edits": tuple(edits), "lacks": tuple(lacks)})
 
 
 def _id(cell: str) -> str:

@@ -70,19 +70,12 @@ def _of_index(folder: Path, wanted: Sequence[str]) -> Iterator[tuple[WholePaper,
                 raise UnknownName("whole paper", name, [], hint)
 
 
-_MOST_RESULTS = 3
-"""Sentences of the results that belong to one section."""
-
-_LEAST_SHARED = 3
-"""Stems that a sentence of the results shares with the section that it belongs to."""
-
-_LEAST_LIKE = 0.25
-"""BM25 of a sentence for a section, as a share of the best, from which on it may belong to it."""
-
+_MOST_RESULTS = 3  # sentences of the results that belong to one section
+_LEAST_SHARED = 3  # stems that a sentence of the results shares with the section that it belongs to
+_LEAST_LIKE = 0.25  # BM25 of a sentence for a section, as a share of the best, from which on it may belong to it
 _MOST_SPECIES = 3
 
-MOST_STEPS = 2_000
-"""Most steps of one paper; a book is no paper."""
+MOST_STEPS = 2_000  # most steps of one paper; a book is no paper
 
 Sentence = tuple[str, tuple[Span, ...]]
 """A sentence where steps may be, with the citations in it."""

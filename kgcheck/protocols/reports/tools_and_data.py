@@ -13,8 +13,7 @@ from kgcheck.protocols.protocol import NamedDataSet, StepTool
 from kgcheck.protocols.rules import MOST_CHARACTERS, ProtocolRules, Words
 from kgcheck.text.words import wildcard_pattern
 
-_NEAR = 80
-"""Characters before a form that is too common by itself, in which its repository must be named."""
+_NEAR = 80  # characters before a form that is too common by itself, in which its repository must be named
 
 
 class DataRepository(Value):

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 
 _ACCESSION = re.compile(r"\b(?:GSE\d{2,7}|GDS\d{2,5}|[SED]RP\d{4,9}|PRJ[A-Z]{2}\d{2,9}|E-[A-Z]{4}-\d{1,6}|PXD\d{6})\b")
-_MOST_CHARACTERS = 10_000
-"""Most characters of an abstract that are read."""
+_MOST_CHARACTERS = 10_000  # most characters of an abstract that are read
 
 
 class PaperDegree(NamedTuple):
@@ -135,9 +134,7 @@ def data_set_use(
 _NO_ASSAY = "no assay that is stated"
 QUERY_TEMPERATURE = 0.7
 JUDGE_TEMPERATURE = 0.5
-_MOST_SHOWN = 2_500
-"""Most characters of an abstract or a description in a question."""
-
+_MOST_SHOWN = 2_500  # most characters of an abstract or a description in a question
 J = TypeVar("J", bound="NumberedJudgement")
 
 

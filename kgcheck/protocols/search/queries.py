@@ -60,21 +60,11 @@ class SearchRules(ProtocolRules):
 Synonyms = Callable[[str], tuple[str, ...]]
 """Other names of what a text names, as a graph or a snapshot knows them."""
 
-LONGEST_TERM = 80
-"""Characters of a term in a query."""
-
-_LONGEST_PHRASE = 3
-"""Words."""
-
-_MEASURE = re.compile(r"\d+(?:[.-]\d+)*[a-z]{0,4}")
-"""A number, perhaps with its unit."""
-
-_MOST_PHRASES = 7
-"""Phrases that an objective is taken to be about: more would make each of them count for little."""
-
-_SYMBOL = 5
-"""Characters up to which a word without a small letter is a symbol, which is matched by its case."""
-
+LONGEST_TERM = 80  # characters of a term in a query
+_LONGEST_PHRASE = 3  # words
+_MEASURE = re.compile(r"\d+(?:[.-]\d+)*[a-z]{0,4}")  # a number, perhaps with its unit
+_MOST_PHRASES = 7  # phrases that an objective is taken to be about: more would make each of them count for little
+_SYMBOL = 5  # characters up to which a word without a small letter is a symbol, which is matched by its case
 _TOKEN = re.compile(r"[^\W_]+(?:[-'.][^\W_]+)*|[,;:.()\[\]/]")
 _NO_TERM = re.compile(r"[^\w +.'-]|_")
 

@@ -184,9 +184,7 @@ def paper_of_document(index: LiteratureIndex, document: Document) -> WholePaper:
     return index.store.paper(document.paper_id) or paper_of_abstract(document)
 
 
-PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")
-"""Services that are searched."""
-
+PLACES: tuple[SearchPlace, ...] = ("pubmed", "pmc", "geo")  # services that are searched
 SEARCH_FILE = "search.json"
 
 
