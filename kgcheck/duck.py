@@ -84,7 +84,7 @@ def allow(connection: duckdb.DuckDBPyConnection, *folders: Path) -> None:
     connection.execute(f"SET allowed_directories = [{listed}]").fetchall()
 
 
-def put_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+def put_arrow(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
     """Make a temporary table of Arrow rows, in the place of one of that name."""
     _take(connection, rows, f"CREATE OR REPLACE TEMP TABLE {identifier(table)} AS FROM incoming")
 

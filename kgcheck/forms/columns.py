@@ -30,16 +30,9 @@ _KINDS = (
 """Kinds of things, as names of columns begin: GeneID, PathwayName."""
 
 _GAF = {2: "symbol", 5: "reference", 6: "evidence_code", 7: "with_from", 8: "aspect", 12: "taxon", 14: "assigned_by"}
-_HPOA = {
-    4: "reference",
-    5: "evidence",
-    6: "onset",
-    7: "frequency",
-    8: "sex",
-    9: "modifier",
-    10: "aspect",
-    11: "curator",
-}
+_HPOA = dict(
+    enumerate(("reference", "evidence", "onset", "frequency", "sex", "modifier", "aspect", "curator"), start=4)
+)
 """Columns that have no header, by number, after the documents of GO and HPO."""
 
 _ADMIN = re.compile(r"([^:]*):(ID|START_ID|END_ID|LABEL|TYPE|IGNORE)(\([^)]*\))?(\{.*\})?", re.IGNORECASE)
@@ -83,7 +76,7 @@ class End(NamedTuple):
     space: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NodeColumns:
     """Columns of a table of nodes.
 
@@ -93,14 +86,14 @@ class NodeColumns:
     form: str
     id: int
     labels: int | None = None
+    properties: tuple[PropertyColumn, ...] = ()
     separators: str = "|;"
     kind: str = ""
     space: str = ""
-    properties: tuple[PropertyColumn, ...] = ()
     assumed: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class EdgeColumns:
     """Columns of a table of edges. ``name`` is the relation of all where no column, or an empty one, has it."""
 
@@ -108,9 +101,9 @@ class EdgeColumns:
     head: End
     tail: End
     relation: int | None = None
+    properties: tuple[PropertyColumn, ...] = ()
     name: str = ""
     negation: int | None = None
-    properties: tuple[PropertyColumn, ...] = ()
     assumed: str = ""
 
 
@@ -129,6 +122,7 @@ class Header:
         self.names = [name.strip().strip('"') for name in names]
         self.lower = [name.lower() for name in self.names]
         self.rows = rows
+        self.width = max(map(len, rows), default=0)
 
     def has(self, *names: str) -> bool:
         """Tell whether all these columns are there."""
@@ -186,17 +180,14 @@ def _of_admin(header: Header) -> Columns | None:
     places = {kind: place for kind, (place, *_) in found.items()}
     properties = header.others(*places.values())
     if "START_ID" in places and "END_ID" in places:
-        ends = [End(places[key], space=found[key][2]) for key in ("START_ID", "END_ID")]
-        kind, name = places.get("TYPE"), "" if "TYPE" in places else header.stem
-        form = "neo4j-admin import, edges"
-        return EdgeColumns(form=form, head=ends[0], tail=ends[1], relation=kind, name=name, properties=properties)
+        head, tail = (End(places[key], space=found[key][2]) for key in ("START_ID", "END_ID"))
+        name = "" if "TYPE" in places else header.stem
+        return EdgeColumns("neo4j-admin import, edges", head, tail, places.get("TYPE"), properties, name)
     if "ID" in places:
         place, key, space = found["ID"]
-        named = (*properties, PropertyColumn(place, key)) if key else properties
-        label = "" if "LABEL" in places else header.stem
-        form = "neo4j-admin import, nodes"
-        labels = places.get("LABEL")
-        return NodeColumns(form=form, id=place, labels=labels, kind=label, space=space, properties=named)
+        properties += (PropertyColumn(place, key),) if key else ()
+        label, labels = "" if "LABEL" in places else header.stem, places.get("LABEL")
+        return NodeColumns("neo4j-admin import, nodes", place, labels, properties, kind=label, space=space)
     return None
 
 
@@ -204,18 +195,15 @@ def _of_primekg(header: Header) -> Columns | None:
     if not header.has("x_id", "x_type", "y_id", "y_type"):
         return None
     relation = header.find(("relation", "relation_integrated", "display_relation"))
-    head, tail = (
-        End(
-            header.at(f"{side}_id"), header.at(f"{side}_type"), "/", header.at(f"{side}_type"),
-            name=header.find((f"{side}_name",)), described=True,
-        )
-        for side in "xy"
-    )  # fmt: skip
+    ends = []
+    for side in "xy":
+        kind, name = header.at(f"{side}_type"), header.find((f"{side}_name",))
+        ends.append(End(header.at(f"{side}_id"), kind, "/", kind, name=name, described=True))
     of_ends = [f"{side}_{what}" for side in "xy" for what in ("id", "type", "name", "index")]
     form = "PrimeKG" if header.has("x_index", "y_index") else "a table of edges like PrimeKG's"
-    properties = header.others(relation, but=of_ends)
-    name = "edge" if relation is None else ""
-    return EdgeColumns(form=form, head=head, tail=tail, relation=relation, name=name, properties=properties)
+    return EdgeColumns(
+        form, ends[0], ends[1], relation, header.others(relation, but=of_ends), "edge" if relation is None else ""
+    )
 
 
 def _of_sssom(header: Header) -> Columns | None:
@@ -232,29 +220,29 @@ def _of_sssom(header: Header) -> Columns | None:
     )
     relation, negation = header.at("predicate_id"), header.find(("predicate_modifier",))
     properties = header.others(head.place, tail.place, relation)
-    form = "SSSOM mapping set"
-    return EdgeColumns(
-        form=form, head=head, tail=tail, relation=relation, negation=negation, properties=properties
-    )  # fmt: skip
+    return EdgeColumns("SSSOM mapping set", head, tail, relation, properties, negation=negation)
 
 
 def _of_mitab(header: Header) -> Columns | None:
     if len(header.names) < 15 or not header.lower[0].lstrip("#").startswith("id(s) interactor a"):
         return None
     negation, properties = header.find(("negative",)), header.others(0, 1, 11)
-    return EdgeColumns(
-        form="PSI-MITAB", head=End(0), tail=End(1), relation=11, negation=negation, properties=properties
-    )  # fmt: skip
+    return EdgeColumns("PSI-MITAB", End(0), End(1), 11, properties, negation=negation)
 
 
 def _of_hpoa(header: Header) -> Columns | None:
     if not header.has("database_id", "hpo_id"):
         return None
-    head = End(header.at("database_id"), kind="Disease", name=header.find(("disease_name",)), described=True)
-    tail = End(header.at("hpo_id"), kind="PhenotypicFeature", described=True)
-    negation, properties = header.find(("qualifier",)), header.others(head.place, head.name, tail.place)
-    form, name = "HPO annotation file", "has_phenotype"
-    return EdgeColumns(form=form, head=head, tail=tail, name=name, negation=negation, properties=properties)
+    name, negation = header.find(("disease_name",)), header.find(("qualifier",))
+    head, tail = header.at("database_id"), header.at("hpo_id")
+    return _hpo_annotations(head, name, tail, negation, header.others(head, name, tail))
+
+
+def _hpo_annotations(
+    head: int, name: int | None, tail: int, negation: int | None, properties: tuple[PropertyColumn, ...]
+) -> EdgeColumns:
+    ends = End(head, kind="Disease", name=name, described=True), End(tail, kind="PhenotypicFeature", described=True)
+    return EdgeColumns("HPO annotation file", *ends, None, properties, "has_phenotype", negation)
 
 
 def _of_kgx(header: Header) -> Columns | None:
@@ -262,27 +250,19 @@ def _of_kgx(header: Header) -> Columns | None:
     # Files of nodes may have empty columns of edges, of a merge.
     if header.has("subject", "predicate", "object") and not (is_node and not header.values(header.at("subject"))):
         head, relation, tail = map(header.at, ("subject", "predicate", "object"))
-        properties = header.others(head, relation, tail, but=("id",))
-        negation = header.find(("negated",))
-        ends = End(head), End(tail)
-        form = "KGX, edges"
-        return EdgeColumns(
-            form=form, head=ends[0], tail=ends[1], relation=relation, negation=negation, properties=properties
-        )  # fmt: skip
+        properties, negation = header.others(head, relation, tail, but=("id",)), header.find(("negated",))
+        return EdgeColumns("KGX, edges", End(head), End(tail), relation, properties, negation=negation)
     if is_node:
         place, labels = header.at("id"), header.at("category")
-        properties = header.others(place, labels)
-        return NodeColumns(form="KGX, nodes", id=place, labels=labels, separators="|ǂ", properties=properties)
+        return NodeColumns("KGX, nodes", place, labels, header.others(place, labels), "|ǂ")
     return None
 
 
 def _of_hetionet(header: Header) -> Columns | None:
     if header.lower == ["source", "metaedge", "target"]:
-        return EdgeColumns(form="Hetionet, edges", head=End(0), tail=End(2), relation=1)
+        return EdgeColumns("Hetionet, edges", End(0), End(2), 1)
     if header.lower == ["id", "name", "kind"]:
-        return NodeColumns(
-            form="Hetionet, nodes", id=0, labels=2, separators="", properties=(PropertyColumn(1, "name"),)
-        )
+        return NodeColumns("Hetionet, nodes", 0, 2, (PropertyColumn(1, "name"),), separators="")
     return None
 
 
@@ -293,24 +273,21 @@ def _of_edges(header: Header) -> Columns | None:
     if ends is None or is_stretch:
         return None
     relation = header.find(_RELATIONS, ends)
-    head, tail = (_end(header, place, (*ends, relation)) for place in ends)
-    described = (column for end in (head, tail) for column in (end.label, end.name))
-    shown = f"{header.names[head.place]} as head, {header.names[tail.place]} as tail"
-    return EdgeColumns(
-        form="a table of edges",
-        head=head,
-        tail=tail,
-        relation=relation,
-        name="edge",
-        properties=header.others(*ends, relation, *described, but=("id",)),
-        assumed=f"{shown}, {'no' if relation is None else f'{header.names[relation]} as'} relation",
-    )
+    described = []
+    for place in ends:
+        side = header.lower[place].removesuffix("_id").removesuffix("id")
+        kinds = [f"{side}_{kind}" for kind in ("type", "label", "category", "kind")]
+        label, name = header.find(kinds, (*ends, relation)), header.find((f"{side}_name",))
+        described.append(End(place, label=label, name=name, described=label is not None))
+    used = [column for end in described for column in (end.place, end.label, end.name)]
+    properties = header.others(*used, relation, but=("id",))
+    shown = f"{_as(header, ends)}, {'no' if relation is None else f'{header.names[relation]} as'} relation"
+    head, tail = described
+    return EdgeColumns("a table of edges", head, tail, relation, properties, "edge", assumed=shown)
 
 
-def _end(header: Header, place: int, used: Iterable[int | None]) -> End:
-    side = header.lower[place].removesuffix("_id").removesuffix("id")
-    label = header.find([f"{side}_{kind}" for kind in ("type", "label", "category", "kind")], used)
-    return End(place, label=label, name=header.find((f"{side}_name",)), described=label is not None)
+def _as(header: Header, ends: tuple[int, int]) -> str:
+    return f"{header.names[ends[0]]} as head, {header.names[ends[1]]} as tail"
 
 
 def _of_nodes(header: Header) -> Columns | None:
@@ -322,9 +299,7 @@ def _of_nodes(header: Header) -> Columns | None:
         # What differs on nearly every row is a name, and no kind.
         labels = None
     shown = f"{header.names[place]} as id, {'no' if labels is None else f'{header.names[labels]} as'} label"
-    return NodeColumns(
-        form="a table of nodes", id=place, labels=labels, properties=header.others(place, labels), assumed=shown
-    )
+    return NodeColumns("a table of nodes", place, labels, header.others(place, labels), assumed=shown)
 
 
 def _of_kinds(header: Header) -> Columns | None:
@@ -353,9 +328,9 @@ def _of_curies(header: Header) -> Columns | None:
 
 
 def _pairs(header: Header, head: End, tail: End, name: str) -> EdgeColumns:
-    shown = f"{header.names[head.place]} as head, {header.names[tail.place]} as tail, no relation"
-    properties = header.others(head.place, tail.place)
-    return EdgeColumns(form="a table of pairs", head=head, tail=tail, name=name, properties=properties, assumed=shown)
+    places = head.place, tail.place
+    shown, properties = f"{_as(header, places)}, no relation", header.others(*places)
+    return EdgeColumns("a table of pairs", head, tail, None, properties, name, assumed=shown)
 
 
 # --- by the values, where there is no header -------------------------------------------------------------
@@ -363,53 +338,45 @@ def _pairs(header: Header, head: End, tail: End, name: str) -> EdgeColumns:
 
 def _of_gaf(header: Header) -> Columns | None:
     rows = [row for row in header.rows if len(row) > 4]
-    width = max(map(len, rows), default=0)
-    if width not in (15, 16, 17) or not all(re.fullmatch(r"GO:\d{7}", row[4]) for row in rows):
+    if header.width not in (15, 16, 17) or not all(re.fullmatch(r"GO:\d{7}", row[4]) for row in rows):
         return None
     head, tail = End(1, 0, label=11, name=2, described=True), End(4, kind="GOTerm", described=True)
-    properties = tuple(PropertyColumn(place, name) for place, name in _GAF.items())
-    form, name = "GO annotation file (GAF)", "annotated_to"
-    return EdgeColumns(form=form, head=head, tail=tail, relation=3, name=name, negation=3, properties=properties)
+    properties = tuple(map(PropertyColumn, _GAF.keys(), _GAF.values()))
+    return EdgeColumns("GO annotation file (GAF)", head, tail, 3, properties, "annotated_to", negation=3)
 
 
 def _of_old_hpoa(header: Header) -> Columns | None:
     rows = [row for row in header.rows if len(row) > 3]
-    if max(map(len, rows), default=0) != 12 or not all(re.fullmatch(r"HP:\d{7}", row[3]) for row in rows):
+    if header.width != 12 or not all(re.fullmatch(r"HP:\d{7}", row[3]) for row in rows):
         return None
-    head, tail = End(0, kind="Disease", name=1, described=True), End(3, kind="PhenotypicFeature", described=True)
-    properties = tuple(PropertyColumn(place, name) for place, name in _HPOA.items())
-    form, name = "HPO annotation file", "has_phenotype"
-    return EdgeColumns(form=form, head=head, tail=tail, name=name, negation=2, properties=properties)
+    return _hpo_annotations(0, 1, 3, 2, tuple(map(PropertyColumn, _HPOA.keys(), _HPOA.values())))
 
 
 def _of_admin_part(header: Header) -> Columns | None:
     """Parts of BioCypher without their headers: nodes end in a list of labels, edges in their type."""
-    width = max(map(len, header.rows), default=0)
+    width = header.width
     last = {row[-1] for row in header.rows if row and len(row) == width}
     between = tuple(PropertyColumn(place, f"column_{place + 1}") for place in range(1, width - 1))
     if width >= 3 and len(last) == 1 and next(iter(last)).lower() == header.stem:
-        form, ends, kind = "neo4j-admin import, edges without their header", (End(0), End(width - 2)), width - 1
-        return EdgeColumns(form=form, head=ends[0], tail=ends[1], relation=kind, properties=between[:-1])
+        form = "neo4j-admin import, edges without their header"
+        return EdgeColumns(form, End(0), End(width - 2), width - 1, between[:-1])
     if width >= 2 and len(last) <= 50 and all("|" in labels for labels in last):
-        form = "neo4j-admin import, nodes without their header"
-        return NodeColumns(form=form, id=0, labels=width - 1, properties=between)
+        return NodeColumns("neo4j-admin import, nodes without their header", 0, width - 1, between)
     return None
 
 
 def _of_triples(header: Header) -> Columns | None:
-    width = max(map(len, header.rows), default=0)
-    if width == 2:
+    if header.width == 2:
         shown = "column 1 as head, 2 as tail, no relation"
-        return EdgeColumns(form="pairs without a header", head=End(0), tail=End(1), name="edge", assumed=shown)
-    if width != 3:
+        return EdgeColumns("pairs without a header", End(0), End(1), name="edge", assumed=shown)
+    if header.width != 3:
         return None
     # A relation stands on many rows, and mostly in the middle.
     different = [len(set(header.values(place))) for place in range(3)]
     relation = 1 if different[1] <= 2 * min(different) else different.index(min(different))
     head, tail = (place for place in range(3) if place != relation)
     shown = f"column {head + 1} as head, {relation + 1} as relation, {tail + 1} as tail"
-    form = "triples without a header"
-    return EdgeColumns(form=form, head=End(head), tail=End(tail), relation=relation, assumed=shown)
+    return EdgeColumns("triples without a header", End(head), End(tail), relation, assumed=shown)
 
 
 _BY_NAME: tuple[Callable[[Header], Columns | None], ...] = (

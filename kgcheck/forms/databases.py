@@ -7,28 +7,30 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import lru_cache
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import duckdb
 
-from kgcheck.duck import confine, connected, insert_arrow
+from kgcheck.duck import confine, connected, insert_arrow, put_arrow
 from kgcheck.errors import InputFormat
+from kgcheck.forms.columns import Columns, EdgeColumns, End, NodeColumns, PropertyColumn
+from kgcheck.forms.delimited import insert_rows
 from kgcheck.forms.form import GraphForm
-from kgcheck.forms.rows import NO_RELATION, RowBuffer, buffered, text_list, without
+from kgcheck.forms.rows import NO_RELATION, RowBuffer
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import GraphTables, RejectedRow
+from kgcheck.forms.tables import TOGETHER, GraphTables, arrow_tables
+from kgcheck.forms.text_rows import TextRows
 from kgcheck.plurals import how_many
-from kgcheck.quoting import identifier, literal
+from kgcheck.quoting import identifier
 
 _STEPS_A_BYTE = 1_000
 """Steps of SQLite's machine for each byte of a file; a scan needs some ten for each row."""
 
 _EVERY = 100_000
-_MOST_REJECTED = 1_000
 _AS_KGX = "tables of nodes (id, category, name) and edges (subject, predicate, object) are read, as KGX has them"
 
 _IDS = ("id", "node_id", "curie", ":id")
@@ -42,87 +44,79 @@ _NODE_TABLES = ("nodes", "node", "kg_nodes", "entities", "entity", "concepts")
 _EDGE_TABLES = ("edges", "edge", "kg_edges", "relationships", "relations", "links", "triples", "associations")
 
 
-class _Layout(NamedTuple):
-    """A table of nodes or edges with its columns of ids, and that of labels or relations, if it has one."""
-
-    table: str
-    ids: tuple[str, ...]
-    kind: str | None
-    columns: tuple[str, ...]
+_Tables = Mapping[str, Sequence[str]]
+"""Columns of each table of a file."""
 
 
-def _layouts(tables: Mapping[str, Sequence[str]], source: Source) -> tuple[_Layout | None, _Layout]:
-    """The tables of nodes and of edges among those of a file."""
-    edges = {name: found for name, columns in tables.items() if (found := _edge_layout(name, columns))}
-    others = {name: columns for name, columns in tables.items() if name not in edges}
-    nodes = {name: found for name, columns in others.items() if (found := _node_layout(name, columns))}
-    edge = _only(edges, _EDGE_TABLES, source)
-    if edge is None:
+def _graph_tables(tables: _Tables, source: Source) -> dict[str, Columns]:
+    """The tables of nodes, if there is one, and of edges among those of a file, and what their columns hold."""
+    edges = {name: edge for name, columns in tables.items() if (edge := _edge_columns(columns))}
+    nodes = {n: node for n, columns in tables.items() if n not in edges and (node := _node_columns(columns))}
+    known = {name: node for name, node in nodes.items() if name.lower() in _NODE_TABLES}
+    of_edges = _only(edges, _EDGE_TABLES, source)
+    if not of_edges:
         shown = ", ".join(sorted(tables)[:10]) or "none"
         raise InputFormat(f"{source.name} has no table of edges; its tables: {shown}", _AS_KGX)
-    node = _only({name: n for name, n in nodes.items() if name.lower() in _NODE_TABLES} or nodes, _NODE_TABLES, source)
-    return node, edge
+    return {name: nodes.get(name) or edges[name] for name in (*_only(known or nodes, _NODE_TABLES, source), *of_edges)}
 
 
-def _only(found: Mapping[str, _Layout], names: Sequence[str], source: Source) -> _Layout | None:
-    for name in names:
-        for table, layout in found.items():
-            if table.lower() == name:
-                return layout
+def _only(found: Mapping[str, Columns], names: Sequence[str], source: Source) -> list[str]:
+    if known := [table for name in names for table in found if table.lower() == name]:
+        return known[:1]
     if len(found) > 1:
         raise InputFormat(
             f"{source.name} has several tables that may be meant: {', '.join(sorted(found)[:10])}",
             "call those of the graph nodes and edges, or export them to KGX TSV",
         )
-    return next(iter(found.values()), None)
+    return list(found)
 
 
-def _edge_layout(table: str, columns: Sequence[str]) -> _Layout | None:
-    known = {column.lower(): column for column in columns}
-    for ends in _ENDS:
-        if all(end in known for end in ends):
-            relation = next((known[name] for name in _RELATIONS if name in known), None)
-            return _Layout(table, tuple(known[end] for end in ends), relation, tuple(columns))
-    return None
-
-
-def _node_layout(table: str, columns: Sequence[str]) -> _Layout | None:
-    known = {column.lower(): column for column in columns}
-    id_ = next((known[name] for name in _IDS if name in known), None)
-    label = next((known[name] for name in _LABELS if name in known), None)
-    if id_ is None or not (label or "name" in known):
+def _edge_columns(columns: Sequence[str]) -> EdgeColumns | None:
+    places = {column.lower(): place for place, column in enumerate(columns)}
+    ends = next((ends for ends in _ENDS if places.keys() >= set(ends)), None)
+    if not ends:
         return None
-    return _Layout(table, (id_,), label, tuple(columns))
+    head, tail = (places[end] for end in ends)
+    relation, negation = next((places[name] for name in _RELATIONS if name in places), None), places.get("negated")
+    name = NO_RELATION if relation is None else ""
+    return EdgeColumns(
+        "", End(head), End(tail), relation, _rest(columns, head, tail, relation, negation), name, negation
+    )
+
+
+def _node_columns(columns: Sequence[str]) -> NodeColumns | None:
+    places = {column.lower(): place for place, column in enumerate(columns)}
+    id_ = next((places[name] for name in _IDS if name in places), None)
+    label = next((places[name] for name in _LABELS if name in places), None)
+    if id_ is None or (label is None and "name" not in places):
+        return None
+    return NodeColumns("", id_, label, _rest(columns, id_, label), separators="|")
+
+
+def _rest(columns: Sequence[str], *used: int | None) -> tuple[PropertyColumn, ...]:
+    return tuple(PropertyColumn(place, name) for place, name in enumerate(columns) if place not in used)
 
 
 # SQLite
 
-
-def _is_sqlite(source: Source) -> bool:
-    return source.head.startswith(b"SQLite format 3\0")
-
-
-def _fits_semantic_sql(source: Source) -> bool:
-    return _is_sqlite(source) and _SEMANTIC <= set(_sqlite_tables(source).get("statements", ()))
+_SEMANTIC = {"subject", "predicate", "object", "value"}
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
+_FUNCTIONS = ("like", "substr")
 
 
-_SEMANTIC = frozenset({"subject", "predicate", "object", "value"})
-
-
-def _fits_sqlite(source: Source) -> bool:
-    return _is_sqlite(source) and not _fits_semantic_sql(source)
-
-
-def _sqlite_tables(source: Source) -> dict[str, tuple[str, ...]]:
-    """Columns of the plain tables; none of a file that cannot be opened, whose reader will say why."""
+def _is_sqlite(source: Source, *, semantic: bool) -> bool:
+    if not source.head.startswith(b"SQLite format 3\0"):
+        return False
     try:
-        return _tables_at(source, source.path.stat().st_mtime_ns)
+        columns = source.known(_sqlite_tables).get("statements", ())
     except InputFormat:
-        return {}
+        # Its reader will say why it cannot be opened.
+        columns = ()
+    return semantic == (set(columns) >= _SEMANTIC)
 
 
-@lru_cache(maxsize=8)
-def _tables_at(source: Source, _changed: int) -> dict[str, tuple[str, ...]]:
+def _sqlite_tables(source: Source) -> _Tables:
+    """Columns of the plain tables."""
     with _sqlite(source) as db:
         names = db.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
@@ -162,10 +156,6 @@ def _sqlite(source: Source) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
-_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-_FUNCTIONS = ("like", "substr")
-
-
 def _only_reading(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     allowed = (
         action in _READING
@@ -177,38 +167,27 @@ def _only_reading(action: int, first: str | None, second: str | None, *_: str | 
 
 def _read_sqlite(sources: Sequence[Source], tables: GraphTables) -> None:
     for source in sources:
-        with _sqlite(source), buffered(source, tables) as buffer:
-            node, edge = _layouts(_tables_at(source, source.path.stat().st_mtime_ns), source)
-            if node:
-                for item in _sqlite_rows(source, node):
-                    labels = text_list(item.get(node.kind)) if node.kind else []
-                    buffer.node(item.get(node.ids[0]), labels, without(item, node.ids[0], node.kind or ""), node.table)
-            for item in _sqlite_rows(source, edge):
-                _sqlite_edge(buffer, edge, item)
+        known = source.known(_sqlite_tables)
+        for table, columns in _graph_tables(known, source).items():
+            with _sqlite(source) as db:
+                names = ", ".join(map(identifier, known[table]))
+                rows = db.execute(f"SELECT {names} FROM {identifier(table)}")
+                put_arrow(tables.db, "text_row", TextRows.SCHEMA.empty_table())
+                for some in arrow_tables(((None, list(map(_as_text, row))) for row in rows), TextRows.SCHEMA):
+                    insert_arrow(tables.db, "text_row", some)
+            _insert(source, columns, tables)
 
 
-def _sqlite_edge(buffer: RowBuffer, edge: _Layout, item: dict[str, Any]) -> None:
-    if str(item.get("negated")).lower() in ("true", "1"):
-        buffer.negated()
-        return
-    head, tail = edge.ids
-    relation = item.get(edge.kind) if edge.kind else NO_RELATION
-    rest = without(item, head, tail, edge.kind or "", "negated")
-    buffer.edge(item.get(head), relation, item.get(tail), rest, edge.table)
+def _as_text(value: Any) -> str | None:
+    return value.hex() if isinstance(value, bytes) else None if value is None else str(value)
 
 
-def _sqlite_rows(source: Source, layout: _Layout) -> Iterator[dict[str, Any]]:
-    columns = ", ".join(map(identifier, layout.columns))
-    with _sqlite(source) as db:
-        for row in db.execute(f"SELECT {columns} FROM {identifier(layout.table)}"):
-            yield {
-                name: value.hex() if isinstance(value, bytes) else value
-                for name, value in zip(layout.columns, row, strict=True)
-            }
+def _insert(source: Source, columns: Columns, tables: GraphTables) -> None:
+    if tables.count("text_row"):
+        insert_rows(source, columns, tables)
 
 
 # semantic-sql
-
 
 _SEMANTIC_EDGES = """
 SELECT subject, predicate, object FROM statements
@@ -250,7 +229,7 @@ _NAMES = {
 
 def _read_semantic_sql(sources: Sequence[Source], tables: GraphTables) -> None:
     for source in sources:
-        with _sqlite(source) as db, buffered(source, tables, open_world=True) as buffer:
+        with _sqlite(source) as db, RowBuffer(source, tables, open_world=True) as buffer:
             for subject, rows in groupby(db.execute(_SEMANTIC_NODES), itemgetter(0)):
                 _semantic_node(buffer, subject, rows)
             unnamed = 0
@@ -284,10 +263,6 @@ def _bare(name: Any) -> Any:
 # DuckDB
 
 
-def _is_duckdb(source: Source) -> bool:
-    return source.head[8:12] == b"DUCK"
-
-
 @contextmanager
 def _duckdb(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
@@ -307,7 +282,7 @@ def _duckdb(source: Source) -> Iterator[duckdb.DuckDBPyConnection]:
 def _read_duckdb(sources: Sequence[Source], tables: GraphTables) -> None:
     for source in sources:
         with _duckdb(source) as db:
-            columns: dict[str, dict[str, str]] = defaultdict(dict)
+            kinds: dict[str, dict[str, str]] = defaultdict(dict)
             for table, column, kind in db.execute(
                 """
                 SELECT c.table_name, c.column_name, c.data_type FROM duckdb_columns() c
@@ -316,57 +291,15 @@ def _read_duckdb(sources: Sequence[Source], tables: GraphTables) -> None:
                 ORDER BY c.table_name, c.column_index
                 """
             ).fetchall():
-                columns[table][column] = kind
-            node, edge = _layouts({table: tuple(kinds) for table, kinds in columns.items()}, source)
-            if node:
-                _copy_duckdb(db, source, tables, node, columns[node.table])
-                tables.lists_nodes |= tables.count("node", source) > 0
-            _copy_duckdb(db, source, tables, edge, columns[edge.table])
+                kinds[table][column] = kind
+            for table, columns in _graph_tables({table: tuple(some) for table, some in kinds.items()}, source).items():
+                fields = ", ".join(_text_of(column, kind) for column, kind in kinds[table].items())
+                select = f"SELECT NULL::BIGINT AS line, [{fields}] AS fields FROM {identifier(table)}"
+                put_arrow(tables.db, "text_row", db.sql(select).to_arrow_reader(TOGETHER))
+                _insert(source, columns, tables)
 
 
-def _copy_duckdb(
-    db: duckdb.DuckDBPyConnection, source: Source, tables: GraphTables, layout: _Layout, kinds: Mapping[str, str]
-) -> None:
-    """Copy a table's rows, those that lack an id to the quarantine."""
-    is_edge = len(layout.ids) > 1
-    ids = [f"trim({_as_text(name, kinds[name])})" for name in layout.ids]
-    whole, holds = " AND ".join(f"coalesce({i}, '') <> ''" for i in ids), "true"
-    negated = next((name for name in kinds if is_edge and name.lower() == "negated"), None)
-    if negated:
-        holds = f"coalesce(lower(CAST({identifier(negated)} AS VARCHAR)), '') NOT IN ('true', '1')"
-    if is_edge:
-        relation = _as_text(layout.kind, kinds[layout.kind]) if layout.kind else literal(NO_RELATION)
-        whole += f" AND coalesce(trim({relation}), '') <> ''"
-        named = f"{ids[0]} AS head, trim({relation}) AS relation, {ids[1]} AS tail"
-    else:
-        labels = f"string_split({_as_text(layout.kind, kinds[layout.kind])}, '|')" if layout.kind else "NULL"
-        named = f"{ids[0]} AS id, list_filter(coalesce({labels}, []::VARCHAR[]), lambda l: l <> '') AS labels"
-    rest = [name for name in kinds if name not in (*layout.ids, layout.kind, negated)]
-    pairs = ", ".join(f"{{'key': {literal(name)}, 'value': {_as_text(name, kinds[name])}}}" for name in rest)
-    properties = f"map_from_entries(list_filter([{pairs}], lambda p: coalesce(p.value, '') <> ''))" if rest else "NULL"
-    table = identifier(layout.table)
-    query = f"""
-        SELECT {named}, {properties} AS properties, {source.number}::INTEGER AS file, NULL::BIGINT AS line
-        FROM {table} WHERE {holds} AND {whole}
-        """
-    insert_arrow(tables.db, "edge" if is_edge else "node", db.sql(query).to_arrow_reader(20_000))
-    lacking = f"FROM {table} WHERE {holds} AND NOT ({whole})"
-    shown = ", ".join(f"{literal(name)}: {_as_text(name, kinds[name])}" for name in (*layout.ids, *rest[:3]))
-    rows = db.execute(f"SELECT CAST({{{shown}}} AS VARCHAR)[:500] {lacking} LIMIT {_MOST_REJECTED}").fetchall()
-    reason = (
-        ("end_missing", "an edge without head, relation or tail") if is_edge else ("bad_id", "a node without an id")
-    )
-    tables.reject(source, (RejectedRow(None, *reason, row) for (row,) in rows))
-    if len(rows) == _MOST_REJECTED:
-        ((count,),) = db.execute(f"SELECT count(*) {lacking}").fetchall()
-        tables.more_rejected += count - len(rows)
-        tables.note(source, f"{count:,} rows of {layout.table} have no ids; {_MOST_REJECTED:,} are kept")
-    if negated:
-        ((count,),) = db.execute(f"SELECT count(*) FROM {table} WHERE NOT ({holds})").fetchall()
-        tables.negated[source.name] += count
-
-
-def _as_text(column: str, kind: str) -> str:
+def _text_of(column: str, kind: str) -> str:
     """A column as text: lists joined by ``|``, what is nested as JSON."""
     name = identifier(column)
     if kind.endswith("[]") and not kind.startswith(("STRUCT", "MAP")) and kind.count("[") == 1:
@@ -377,8 +310,8 @@ def _as_text(column: str, kind: str) -> str:
 
 
 FORMS = (
-    GraphForm("SQLite (semantic-sql)", _fits_semantic_sql, _read_semantic_sql),
-    GraphForm("SQLite", _fits_sqlite, _read_sqlite),
-    GraphForm("DuckDB", _is_duckdb, _read_duckdb),
+    GraphForm("SQLite (semantic-sql)", partial(_is_sqlite, semantic=True), _read_semantic_sql),
+    GraphForm("SQLite", partial(_is_sqlite, semantic=False), _read_sqlite),
+    GraphForm("DuckDB", lambda source: source.head[8:12] == b"DUCK", _read_duckdb),
 )
 """Databases that are read."""

@@ -1,6 +1,6 @@
 """Read graphs in delimited text and Parquet: KGX, neo4j-admin, Hetionet, PrimeKG, annotations and any edge table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from glob import escape
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from kgcheck.choices import STATED_OTHERWISE
+from kgcheck.duck import put_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms.columns import PART, Columns, EdgeColumns, End, NodeColumns, PropertyColumn, admin_fields, columns_of
 from kgcheck.forms.form import GraphForm
@@ -30,14 +31,13 @@ class FileTable(NamedTuple):
 
     source: Source
     dialect: Dialect | None
-    names: tuple[str, ...]
     rows: list[list[str]]
     columns: Columns
 
 
 def fits(source: Source) -> bool:
     """Tell whether a file is delimited text of two columns and more, or Parquet."""
-    return source.head.startswith(_PARQUET) or (b"\x00" not in source.head and dialect_of(source) is not None)
+    return source.head.startswith(_PARQUET) or (b"\x00" not in source.head and source.known(dialect_of) is not None)
 
 
 def read(files: Sequence[Source], tables: GraphTables) -> None:
@@ -72,18 +72,20 @@ def _has_numbers_in_spaces(found: Sequence[FileTable]) -> bool:
 
 
 def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]:
-    headers, rest = _apart(files)
-    tables.forms |= {source.number: "neo4j-admin import, a header" for source in files if source not in rest}
+    headers = {source: header for source in files if (header := _lone_header(source))}
+    by_stem = {PART.sub("", source.stem): header for source, header in headers.items()}
+    tables.forms |= {source.number: "neo4j-admin import, a header" for source in headers}
+    rest = [source for source in files if source not in headers]
     bare: list[str] = []
     for source in rest:
         try:
-            table = _table(source, headers, tables)
+            table = _table(source, by_stem.get(PART.sub("", source.stem), ()), tables)
         except InputFormat as error:
             if len(rest) == 1:
                 raise
             tables.leave_out(source, error)
             continue
-        if not table.names and PART.search(source.stem):
+        if table.dialect and not table.dialect.header and PART.search(source.stem):
             bare.append(source.name)
         yield table
     if bare:
@@ -92,35 +94,28 @@ def _tables(files: Sequence[Source], tables: GraphTables) -> Iterator[FileTable]
         )
 
 
-def _table(source: Source, headers: Mapping[str, Sequence[str]], tables: GraphTables) -> FileTable:
+def _lone_header(source: Source) -> list[str] | None:
+    """The header of other files' rows, if a file is no more than that."""
+    lines = [line for line in source.lines if line.strip()]
+    if len(lines) != 1:
+        return None
+    parted = ([f.strip() for f in fields_of(lines[0], sign, '"') or []] for sign in SEPARATORS)
+    return next((fields for fields in parted if len(fields) > 1 and admin_fields(fields)), None)
+
+
+def _table(source: Source, header: Sequence[str], tables: GraphTables) -> FileTable:
     if source.head.startswith(_PARQUET):
         names = tables.renamed(_parquet_schema(source).names)
-        return FileTable(source, None, names, [], columns_of(source.name, source.stem, names, []))
-    dialect = dialect_of(source)
+        return FileTable(source, None, [], columns_of(source.name, source.stem, names, []))
+    dialect = source.known(dialect_of)
     if dialect is None:
         raise InputFormat(f"{source.name} is no table of two and more columns", "docs/forms.md lists the forms")
-    if header := headers.get(PART.sub("", source.stem)):
-        dialect = dialect.with_header(header)
+    if header:
+        dialect = dialect._replace(header=tuple(header), first=dialect.comments + 1)
     dialect = dialect._replace(header=tables.renamed(dialect.header))
     lines = source.lines[dialect.first - 1 :][:_LOOKED]
     rows = [fields_of(line, dialect.separator, dialect.quote) or [] for line in lines if line]
-    columns = columns_of(source.name, source.stem, dialect.header, rows)
-    return FileTable(source, dialect, dialect.header, rows, columns)
-
-
-def _apart(files: Sequence[Source]) -> tuple[dict[str, list[str]], list[Source]]:
-    """Headers that stand in files of their own, by what the names of their parts begin with; and all other files."""
-    headers: dict[str, list[str]] = {}
-    rest: list[Source] = []
-    for source in files:
-        lines = [line for line in source.lines if line.strip()]
-        parted = [[f.strip() for f in fields_of(lines[0], sign, '"') or []] for sign in SEPARATORS] if lines else []
-        header = next((fields for fields in parted if len(fields) > 1 and admin_fields(fields)), None)
-        if header and len(lines) == 1:
-            headers[PART.sub("", source.stem)] = header
-        else:
-            rest.append(source)
-    return headers, rest
+    return FileTable(source, dialect, rows, columns_of(source.name, source.stem, dialect.header, rows))
 
 
 def _parquet_fields(source: Source) -> Iterator[str]:
@@ -143,38 +138,40 @@ def _parquet_schema(source: Source) -> pa.Schema:
 
 
 def _read(table: FileTable, tables: GraphTables, *, spaced: bool) -> None:
-    rows, width = None, len(table.names) or max(map(len, table.rows), default=1)
+    source, rows = table.source, None
     try:
         if table.dialect is None:
-            fields = ", ".join(_parquet_fields(table.source))
+            fields = ", ".join(_parquet_fields(source))
             # A name is no pattern of names.
-            at = literal(escape(str(table.source.path)))
+            at = literal(escape(str(source.path)))
             tables.db.execute(
                 f"CREATE OR REPLACE TEMP TABLE text_row AS SELECT row_number() OVER () AS line, [{fields}] AS fields"
                 f" FROM read_parquet({at}, hive_partitioning = false)"
             ).fetchall()
         else:
-            rows = TextRows(table.source, table.dialect, width)
+            width = len(table.dialect.header) or max(map(len, table.rows), default=1)
+            rows = TextRows(source, table.dialect, width)
             batches = (batch for some in rows.batches() for batch in some.to_batches())
-            tables.db.register("incoming", pa.RecordBatchReader.from_batches(TextRows.SCHEMA, batches))
-            tables.db.execute("CREATE OR REPLACE TEMP TABLE text_row AS FROM incoming").fetchall()
+            put_arrow(tables.db, "text_row", pa.RecordBatchReader.from_batches(TextRows.SCHEMA, batches))
     except duckdb.Error as error:
         # DuckDB passes an exception of its input on as text only.
         if rows and rows.failure:
             raise rows.failure from None
-        raise InputFormat(f"{table.source.name} cannot be read: {error}", "see that the file is whole") from error
-    finally:
-        if rows:
-            tables.db.unregister("incoming")
+        raise InputFormat(f"{source.name} cannot be read: {error}", "see that the file is whole") from error
     if rows:
-        tables.reject(table.source, rows.rejected)
-    if rows and rows.short:
-        ends = how_many(rows.short, "row ends", "rows end")
-        tables.note(table.source, f"{ends} before the last of {width} columns")
-    if isinstance(table.columns, NodeColumns):
-        _insert_nodes(table.source, table.columns, tables, spaced=spaced)
+        tables.reject(source, rows.rejected)
+        if rows.short:
+            ends = how_many(rows.short, "row ends", "rows end")
+            tables.note(source, f"{ends} before the last of {rows.width} columns")
+    insert_rows(source, table.columns, tables, spaced=spaced)
+
+
+def insert_rows(source: Source, columns: Columns, tables: GraphTables, *, spaced: bool = False) -> None:
+    """Put the rows of the table ``text_row``, a line and fields each, into those of the graph."""
+    if isinstance(columns, NodeColumns):
+        _insert_nodes(source, columns, tables, spaced=spaced)
     else:
-        _insert_edges(table.source, table.columns, tables, spaced=spaced)
+        _insert_edges(source, columns, tables, spaced=spaced)
 
 
 def _insert_nodes(source: Source, columns: NodeColumns, tables: GraphTables, *, spaced: bool) -> None:

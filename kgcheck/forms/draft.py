@@ -103,24 +103,29 @@ def plain_names(names: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     # Names of tables differ in more than case.
     used = {name.lower() for name in (NODE, MISSING_NODE, _OTHER)}
-    names = list(dict.fromkeys(names))
-    for name in names:
-        if name == NODE:
-            found[name] = NODE
-            continue
+    for name in dict.fromkeys(names):
         plain = name
         if not NAME_OF_GRAPH.fullmatch(name):
             local = name.removeprefix(PREFIX)
             prefix = name[: len(name) - len(local)]
             last = local.rstrip("/#").rpartition("#")[2].rpartition("/")[2] if "://" in local else local
-            plain = re.sub(r"[^A-Za-z0-9_]+", "_", last).strip("_")[:80]
-            plain = prefix + (plain if plain[:1].isalpha() else f"n{plain}")
-        unique, number = plain, 2
-        while unique.lower() in used:
-            unique, number = f"{plain}{_AGAIN}{number}", number + 1
-        used.add(unique.lower())
-        found[name] = unique
+            plain = prefix + _plain(last)
+        found[name] = NODE if name == NODE else _unique(plain, used, _AGAIN)
     return found
+
+
+def _plain(name: str, otherwise: str = "") -> str:
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:80] or otherwise
+    return plain if plain[:1].isalpha() else f"n{plain}"
+
+
+def _unique(name: str, used: set[str], sign: str) -> str:
+    """A name that is not in use, with a number after a sign where it would be."""
+    unique, number = name, 2
+    while unique.lower() in used:
+        unique, number = f"{name}{sign}{number}", number + 1
+    used.add(unique.lower())
+    return unique
 
 
 def without_number(name: str) -> str:
@@ -192,18 +197,9 @@ def property_names(names: Iterable[str]) -> dict[str, str]:
     >>> property_names(["name", "id", "in taxon", "in_taxon"])
     {'name': 'name', 'id': 'id_', 'in taxon': 'in_taxon', 'in_taxon': 'in_taxon_2'}
     """
-    found: dict[str, str] = {}
     used: set[str] = set()
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:80] or "value"
-        plain = plain if plain[:1].isalpha() else f"n{plain}"
-        plain = f"{plain}_" if plain.lower() in _RESERVED else plain
-        unique, number = plain, 2
-        while unique.lower() in used:
-            unique, number = f"{plain}_{number}", number + 1
-        used.add(unique.lower())
-        found[name] = unique
-    return found
+    plain = {name: _plain(name, "value") for name in names}
+    return {n: _unique(f"{p}_" if p.lower() in _RESERVED else p, used, "_") for n, p in plain.items()}
 
 
 def _name_properties(db: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, Mapping[str, str]]) -> None:
@@ -222,8 +218,8 @@ def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
     db = tables.db
     db.execute("ALTER TABLE edge ADD COLUMN kind VARCHAR").fetchall()
     db.execute("UPDATE edge SET kind = relation").fetchall()
-    while len(stated := _stated_patterns(db)) > MOST_PATTERNS:
-        if not _merge_labels(db, tables) and not _merge_relations(db, tables):
+    while len(stated := db.execute(_PATTERNS).fetchall()) > MOST_PATTERNS:
+        if not _merge_labels(tables) and not _merge_relations(tables):
             break
     rows = db.execute("SELECT kind, count(*) FROM edge GROUP BY kind").fetchall()
     counted = {relation: n for relation, n in rows}
@@ -245,16 +241,15 @@ def _number_patterns(tables: GraphTables) -> list[tuple[str, str, str]]:
     return [(head, plain[relation], tail) for head, relation, tail in stated]
 
 
-def _stated_patterns(db: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
-    return db.execute(
-        "SELECT h.label, kind, t.label FROM edge JOIN label_by_id h ON h.id = head JOIN label_by_id t ON t.id = tail"
-        " GROUP BY ALL ORDER BY ALL"
-    ).fetchall()
+_PATTERNS = """
+    SELECT h.label, kind, t.label FROM edge JOIN label_by_id h ON h.id = head JOIN label_by_id t ON t.id = tail
+    GROUP BY ALL ORDER BY ALL
+    """
 
 
-def _merge_labels(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
+def _merge_labels(tables: GraphTables) -> bool:
     """Look at the rarer half of the labels as one: nobody can look through so many patterns."""
-    rows = db.execute(
+    rows = tables.db.execute(
         "SELECT label FROM label_by_id WHERE label NOT IN (?, ?) GROUP BY label ORDER BY count(*), label",
         [MISSING_NODE, _OTHER],
     ).fetchall()
@@ -263,20 +258,20 @@ def _merge_labels(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
         return False
     tables.notes.append(f"{len(rarest)} rare labels are looked at as {_OTHER}: {', '.join(rarest[:5])}, ...")
     for table in ("label_by_id", "labelled_node"):
-        db.execute(f"UPDATE {table} SET label = ? WHERE list_contains(?, label)", [_OTHER, rarest]).fetchall()
+        tables.db.execute(f"UPDATE {table} SET label = ? WHERE list_contains(?, label)", [_OTHER, rarest]).fetchall()
     return True
 
 
-def _merge_relations(db: duckdb.DuckDBPyConnection, tables: GraphTables) -> bool:
+def _merge_relations(tables: GraphTables) -> bool:
     """Look at the rarer relations as one, with what each was called as a property."""
-    rows = db.execute("SELECT kind FROM edge GROUP BY kind ORDER BY count(*) DESC, kind").fetchall()
+    rows = tables.db.execute("SELECT kind FROM edge GROUP BY kind ORDER BY count(*) DESC, kind").fetchall()
     rarest = [name for (name,) in rows[MOST_PATTERNS // 2 :]]
     if not rarest:
         return False
     tables.notes.append(
         f"{len(rarest)} rare relations are looked at as {_OTHER_RELATION}: {', '.join(rarest[:4])}, ..."
     )
-    db.execute(
+    tables.db.execute(
         "UPDATE edge SET kind = ?, properties = map_concat(properties, MAP {'relation': relation})"
         " WHERE list_contains(?, kind)",
         [_OTHER_RELATION, rarest],

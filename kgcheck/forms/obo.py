@@ -1,11 +1,13 @@
 """Read OBO files as graphs, stanza by stanza."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from kgcheck.errors import InputFormat
+from kgcheck.forms.form import GraphForm
 from kgcheck.forms.rdf_parsing import refuse_many
-from kgcheck.forms.rows import RowBuffer, buffered
+from kgcheck.forms.rows import RowBuffer
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables, RejectedRow
 from kgcheck.loading.lines import read_lines
@@ -19,23 +21,27 @@ _LINKS = ("is_a", "instance_of", "relationship")
 _SHOWN = 160
 
 
-def is_obo(source: Source) -> bool:
-    """Tell OBO."""
+def _is_obo(source: Source) -> bool:
     first = next((line.strip() for line in source.lines if line.strip() and not line.startswith("!")), "")
     return bool(re.match(r"[\w-]+:|\[(?:Term|Typedef)\]", first)) and bool(_OBO.search(source.text))
 
 
-def read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
+def _read_obo(sources: Sequence[Source], tables: GraphTables) -> None:
     """Read terms, typedefs and instances as nodes, ``is_a`` and ``relationship`` of terms and instances as edges."""
     failures: list[InputFormat] = []
     for source in sources:
         rejected: list[RejectedRow] = []
         found = False
         try:
-            with buffered(source, tables, open_world=True) as buffer:
+            with RowBuffer(source, tables, open_world=True) as buffer:
                 for stanza in _stanzas(source, rejected):
-                    stanza.put(buffer)
+                    if not stanza.id:
+                        rejected.append(RejectedRow(stanza.line, "no_id", "a stanza without id"))
+                        continue
                     found = True
+                    buffer.node(stanza.id, (stanza.label,), stanza.properties, stanza.line)
+                    for relation, tail, line in stanza.links:
+                        buffer.edge(stanza.id, relation, tail, {}, line)
             if not found:
                 raise InputFormat(f"{source.name} holds no OBO term", "it may be empty or cut off")
         except InputFormat as error:
@@ -54,11 +60,11 @@ class _Stanza:
     """The lines of a term, a typedef or an instance."""
 
     def __init__(self, label: str, line: int) -> None:
-        self._label = label
-        self._properties: dict[str, list[str]] = {}
-        self._links: list[tuple[str, str, int]] = []
-        self.id = ""
+        self.label = label
         self.line = line
+        self.id = ""
+        self.properties = defaultdict[str, list[str]](list)
+        self.links: list[tuple[str, str, int]] = []
 
     def take(self, tag: str, value: str, line: int) -> str:
         """Take a line; return what is wrong with it."""
@@ -73,29 +79,19 @@ class _Stanza:
             if len(pair) < 2:
                 return "a relationship without a term"
             # Typedefs lead to others, which is no knowledge of the graph.
-            if self._label != "Typedef":
-                self._links.append((pair[0], pair[1], line))
+            if self.label != "Typedef":
+                self.links.append((pair[0], pair[1], line))
         elif tag == "def" or tag in _SYNONYMS:
             quoted = _QUOTED.match(value)
             if not quoted:
                 return f"{tag} without a text in quotes"
-            self._add("def" if tag == "def" else "synonym", unescaped(quoted[1]))
-        elif tag == "xref":
-            # Some ontologies keep masses and dates there, as in "DiffAvg:" and a number.
-            self._add(tag, unescaped(words[0]) if not words[0].endswith(":") else "")
+            self.properties["def" if tag == "def" else "synonym"].append(unescaped(quoted[1]))
         elif tag in _TEXTS:
-            self._add(tag, unescaped(value))
+            self.properties[tag].append(unescaped(value))
+        elif tag == "xref" and not words[0].endswith(":"):
+            # Some ontologies keep masses and dates there, as in "DiffAvg:" and a number.
+            self.properties[tag].append(unescaped(words[0]))
         return ""
-
-    def _add(self, name: str, text: str) -> None:
-        if text:
-            self._properties.setdefault(name, []).append(text)
-
-    def put(self, buffer: RowBuffer) -> None:
-        """Add the term as a node, and its links."""
-        buffer.node(self.id, (self._label,), self._properties, self.line)
-        for relation, tail, line in self._links:
-            buffer.edge(self.id, relation, tail, {}, line)
 
 
 def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:
@@ -106,7 +102,8 @@ def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:
         refuse_many(source, rejected)
         text = line.strip()
         if text.startswith("[") and text.endswith("]"):
-            yield from _ended(stanza, rejected)
+            if stanza:
+                yield stanza
             label = _LABELS.get(text)
             stanza = _Stanza(label, number) if label else None
         elif text and not text.startswith("!") and stanza:
@@ -120,14 +117,8 @@ def _stanzas(source: Source, rejected: list[RejectedRow]) -> Iterator[_Stanza]:
                 wrong = "no tag and value"
             if wrong:
                 rejected.append(RejectedRow(number, "syntax", wrong, text[:_SHOWN]))
-    yield from _ended(stanza, rejected)
-
-
-def _ended(stanza: _Stanza | None, rejected: list[RejectedRow]) -> list[_Stanza]:
-    if stanza and not stanza.id:
-        rejected.append(RejectedRow(stanza.line, "no_id", "a stanza without id"))
-        return []
-    return [stanza] if stanza else []
+    if stanza:
+        yield stanza
 
 
 def _lines(source: Source, rejected: list[RejectedRow]) -> Iterator[tuple[int, str]]:
@@ -138,3 +129,6 @@ def _lines(source: Source, rejected: list[RejectedRow]) -> Iterator[tuple[int, s
             except UnicodeDecodeError:
                 text = data.decode(errors="backslashreplace")
                 rejected.append(RejectedRow(number, "not_utf8", "it is not UTF-8", text[:_SHOWN]))
+
+
+FORMS = (GraphForm("OBO", _is_obo, _read_obo),)

@@ -1,11 +1,14 @@
-"""RDF graphs: Turtle, TriG, N-Triples, N-Quads, JSON-LD and RDF/XML, recognised by content."""
+"""RDF graphs and OWL: Turtle, TriG, N-Triples, N-Quads, JSON-LD and RDF/XML, recognised by content."""
 
 import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 
 from kgcheck.forms.curies import OWL, RDF
 from kgcheck.forms.form import GraphForm
-from kgcheck.forms.rdf_parsing import JSON_LD, N_QUADS, RDF_XML, TRIG
-from kgcheck.forms.rdf_tables import reader
+from kgcheck.forms.rdf_parsing import JSON_LD, N_QUADS, RDF_XML, TRIG, Syntax
+from kgcheck.forms.rdf_tables import read_rdf
 from kgcheck.forms.source import Source
 
 _IRI = r"<(?:[A-Za-z][\w+.-]*://|urn:)[^<>\s]*>"
@@ -27,12 +30,22 @@ _LOOKED_AT = 200
 """Lines that must look alike."""
 
 
+def _first_lines(source: Source) -> list[str]:
+    lines = (line for line in source.lines if line.strip() and not line.lstrip().startswith("#"))
+    return list(islice(lines, _LOOKED_AT))
+
+
 def is_n_triples(source: Source) -> bool:
     """Tell N-Triples and N-Quads: a statement a line."""
     lines = _first_lines(source)
     whole = sum(1 for line in lines if _STATEMENT.match(line))
     # A statement that goes on in the next line is Turtle.
     return 2 * whole > len(lines) and not any(line.rstrip().endswith((";", ",")) for line in lines)
+
+
+def is_n_quads(source: Source) -> bool:
+    """Tell N-Triples that stand in graphs."""
+    return is_n_triples(source) and any(_IN_GRAPH.match(line) for line in _first_lines(source)[:20])
 
 
 def is_turtle(source: Source) -> bool:
@@ -66,20 +79,22 @@ def is_ontology(source: Source) -> bool:
     )
 
 
-def _first_lines(source: Source) -> list[str]:
-    lines = (line for line in source.lines if line.strip() and not line.lstrip().startswith("#"))
-    return [line for line, _ in zip(lines, range(_LOOKED_AT), strict=False)]
+def _form(
+    name: str, syntax: Syntax, *fits: Callable[[Source], bool], but: Sequence[Callable[[Source], bool]] = ()
+) -> GraphForm:
+    def fits_all(source: Source) -> bool:
+        return all(test(source) for test in fits) and not any(test(source) for test in but)
+
+    return GraphForm(name, fits_all, partial(read_rdf, syntax=syntax))
 
 
-FORMS: tuple[GraphForm, ...] = (
-    GraphForm("RDF, N-Triples", lambda s: is_n_triples(s) and not _in_graphs(s), reader(N_QUADS)),
-    GraphForm("RDF, N-Quads", lambda s: is_n_triples(s) and _in_graphs(s), reader(N_QUADS)),
-    GraphForm("RDF, Turtle", lambda s: is_turtle(s) and not is_trig(s) and not is_ontology(s), reader(TRIG)),
-    GraphForm("RDF, TriG", is_trig, reader(TRIG)),
-    GraphForm("RDF, JSON-LD", is_json_ld, reader(JSON_LD)),
-    GraphForm("RDF/XML", lambda s: is_rdf_xml(s) and not is_ontology(s), reader(RDF_XML)),
+FORMS = (
+    _form("OWL, RDF/XML", RDF_XML, is_rdf_xml, is_ontology),
+    _form("OWL, Turtle", TRIG, is_turtle, is_ontology, but=[is_trig]),
+    _form("RDF, N-Triples", N_QUADS, is_n_triples, but=[is_n_quads]),
+    _form("RDF, N-Quads", N_QUADS, is_n_quads),
+    _form("RDF, Turtle", TRIG, is_turtle, but=[is_trig, is_ontology]),
+    _form("RDF, TriG", TRIG, is_trig),
+    _form("RDF, JSON-LD", JSON_LD, is_json_ld),
+    _form("RDF/XML", RDF_XML, is_rdf_xml, but=[is_ontology]),
 )
-
-
-def _in_graphs(source: Source) -> bool:
-    return any(_IN_GRAPH.match(line) for line in _first_lines(source)[:20])

@@ -9,7 +9,8 @@ import mmap
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, Any, NamedTuple, cast
+from itertools import islice
+from typing import IO, Any, NamedTuple, NoReturn, cast
 from xml.parsers import expat
 
 from kgcheck.errors import AS_UTF8, InputFormat, MissingExtra
@@ -19,7 +20,6 @@ from kgcheck.forms.tables import RejectedRow
 from kgcheck.inputs import DEEPEST, MIB, Bounded
 
 EXTRA = "rdf"
-_BLOCK = MIB
 _MARK = b"\xef\xbb\xbf"
 """Byte order mark, which Windows programs put before UTF-8."""
 
@@ -37,12 +37,14 @@ _MOST_NESTED = 50
 """Triple terms on one line, so that they cannot stand in each other deeper than a program can follow."""
 
 _MOST_TRIPLE_TERMS = 5_000
+_TRIPLE_TERM = re.compile(rb"<<\(")
 _PREFIX = re.compile(rb"@?prefix\s+([\w.-]*):\s*<([^<>\"{}|^`\\\s]*)>", re.IGNORECASE)
 _PLACE = re.compile(r"^Parser error (?:at|between) .*?: ", re.DOTALL)
 _OF_IRI = re.compile(r"Invalid IRI|absolute IRI|parsing IRI")
 _NAMED_IRI = re.compile(r"parsing IRI '([^']*+)': ", re.DOTALL)
 _SOUND_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]*")
 _SHOWN = 160
+_WRITE_AGAIN = "put it right there, or write the file again: it may be cut off"
 
 
 class Quad(NamedTuple):
@@ -80,12 +82,19 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
     """The prefixes that a file declares; what would be dangerous to parse is refused."""
     if syntax is N_QUADS or not source.head.strip():
         return []
-    if syntax is TRIG:
-        return _prefixes_of_turtle(source)
     if syntax is RDF_XML:
-        return _Xml(source).prefixes()
+        return _prefixes_of_xml(source)
+    if syntax is TRIG:
+        with source.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            if any(True for _ in islice(_TRIPLE_TERM.finditer(text), _MOST_TRIPLE_TERMS, None)):
+                raise InputFormat(
+                    f"{source.name} holds more than {_MOST_TRIPLE_TERMS:,} triple terms in Turtle",
+                    "write it as N-Triples, which is read line by line",
+                )
+            found = dict.fromkeys((m[1], m[2]) for m in _PREFIX.finditer(text))
+        return [(prefix.decode(errors="replace"), space.decode(errors="replace")) for prefix, space in found]
     with _binary(source) as stream:
-        parser = _parsed(source, syntax, stream, lenient=True)
+        parser = _parsed(syntax, stream, lenient=True)
         with suppress(SyntaxError, ValueError):
             for _ in parser:
                 stream.raw.mark()
@@ -94,28 +103,25 @@ def prefixes(source: Source, syntax: Syntax) -> list[tuple[str, str]]:
 
 def statements(source: Source, syntax: Syntax, rejected: RejectedRows) -> Iterator[Quad]:
     """The statements of a file. Lines of N-Triples that are wrong, and malformed IRIs elsewhere, are rejected."""
-    if syntax is N_QUADS:
-        yield from _of_lines(source, rejected)
-    else:
-        yield from _of_whole(source, syntax, rejected)
+    return _of_lines(source, rejected) if syntax is N_QUADS else _of_whole(source, syntax, rejected)
 
 
 def _of_lines(source: Source, rejected: list[RejectedRow]) -> Iterator[Quad]:
     """Line by line: one that is wrong costs no other."""
     ox = _pyoxigraph()
-    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
+    with io.BufferedReader(Bounded(source.path), MIB) as stream:
         for number, line in enumerate(stream, 1):
             refuse_many(source, rejected)
             line = line.removeprefix(_MARK) if number == 1 else line
-            if line.count(b"<<") > _MOST_NESTED:
-                rejected.append(RejectedRow(number, "nested", "triple terms in triple terms", _shown(line)))
-                continue
-            try:
-                for quad in ox.parse(line, format=ox.RdfFormat.N_QUADS):
-                    yield from _unfolded(quad, source, number, ox)
-            except (SyntaxError, ValueError) as error:
-                reason = "malformed_iri" if _is_of_iri(error) else "syntax"
-                rejected.append(RejectedRow(number, reason, _why(error), _shown(line)))
+            reason, why = "nested", "triple terms in triple terms"
+            if line.count(b"<<") <= _MOST_NESTED:
+                try:
+                    for quad in ox.parse(line, format=ox.RdfFormat.N_QUADS):
+                        yield from _unfolded(quad, source, number, ox)
+                    continue
+                except (SyntaxError, ValueError) as error:
+                    reason, why = "malformed_iri" if _is_of_iri(error) else "syntax", _why(error)
+            rejected.append(RejectedRow(number, reason, why, line.decode(errors="replace").strip()[:_SHOWN]))
 
 
 def refuse_many(source: Source, rejected: list[RejectedRow]) -> None:
@@ -130,47 +136,45 @@ def refuse_many(source: Source, rejected: list[RejectedRow]) -> None:
 
 def _of_whole(source: Source, syntax: Syntax, rejected: RejectedRows) -> Iterator[Quad]:
     ox = _pyoxigraph()
-    malformed = _malformed_iris(source, syntax)
-    rejected += malformed
-    rejected.more += malformed.more
-    stream = _binary(source)
-    try:
-        parser = _parsed(source, syntax, stream, lenient=bool(malformed))
-        for quad in parser:
-            stream.raw.mark()
-            for statement in _unfolded(quad, source, None, ox):
-                if not malformed or _is_sound(statement):
-                    yield statement
-    except (SyntaxError, ValueError) as error:
-        raise _no_such_file(source, syntax, error) from error
-    finally:
-        stream.close()
+    _find_malformed_iris(source, syntax, rejected)
+    with _binary(source) as stream:
+        try:
+            for quad in _parsed(syntax, stream, lenient=bool(rejected)):
+                stream.raw.mark()
+                for statement in _unfolded(quad, source, None, ox):
+                    if not rejected or _is_sound(statement):
+                        yield statement
+        except (SyntaxError, ValueError) as error:
+            raise _unreadable(source, syntax, error) from error
 
 
-def _malformed_iris(source: Source, syntax: Syntax) -> RejectedRows:
+def _find_malformed_iris(source: Source, syntax: Syntax, rejected: RejectedRows) -> None:
     """Malformed IRIs and their lines, if nothing else is wrong before them; the file is then read leniently."""
-    found = RejectedRows()
-    stream = _binary(source)
-    try:
-        parser = _parsed(source, syntax, stream, lenient=False)
+    with _binary(source) as stream:
+        parser = _parsed(syntax, stream, lenient=False)
         while True:
             try:
                 next(parser)
                 stream.raw.mark()
             except StopIteration:
-                break
+                return
             except (SyntaxError, ValueError) as error:
-                if len(found) == _MOST_REJECTED:
-                    found.more += _is_of_iri(error)
-                elif _is_of_iri(error):
+                if not _is_of_iri(error):
+                    if not rejected:
+                        raise _unreadable(source, syntax, error) from error
+                elif len(rejected) == _MOST_REJECTED:
+                    rejected.more += 1
+                else:
                     named = _NAMED_IRI.search(str(error))
-                    line = getattr(error, "lineno", None) or (_line_of(source, named[1]) if named else None)
-                    found.append(RejectedRow(line, "malformed_iri", _why(error), named[1][:_SHOWN] if named else ""))
-                elif not found:
-                    raise _no_such_file(source, syntax, error) from error
-    finally:
-        stream.close()
-    return found
+                    iri = named[1] if named else ""
+                    line = getattr(error, "lineno", None) or _line_of(source, iri)
+                    rejected.append(RejectedRow(line, "malformed_iri", _why(error), iri[:_SHOWN]))
+
+
+def _line_of(source: Source, text: str) -> int | None:
+    """The first line that holds a text."""
+    with io.BufferedReader(Bounded(source.path), MIB) as stream:
+        return next((n for n, line in enumerate(stream, 1) if text and text.encode() in line), None)
 
 
 def _unfolded(quad: Any, source: Source, line: int | None, ox: Any) -> Iterator[Quad]:
@@ -203,10 +207,9 @@ def _is_sound(statement: Quad) -> bool:
     return all(not name or name.startswith("_:") or _SOUND_IRI.fullmatch(name) for name in names)
 
 
-def _parsed(source: Source, syntax: Syntax, stream: IO[bytes], *, lenient: bool) -> Any:
+def _parsed(syntax: Syntax, stream: IO[bytes], *, lenient: bool) -> Any:
     ox = _pyoxigraph()
-    format_ = getattr(ox.RdfFormat, syntax.attribute)
-    return ox.parse(stream, format=format_, base_iri=BASE, lenient=lenient)
+    return ox.parse(stream, format=getattr(ox.RdfFormat, syntax.attribute), base_iri=BASE, lenient=lenient)
 
 
 class _Stream(io.BufferedReader):
@@ -214,7 +217,7 @@ class _Stream(io.BufferedReader):
 
 
 def _binary(source: Source) -> _Stream:
-    stream = _Stream(Bounded(source.path, lines=False), _BLOCK)
+    stream = _Stream(Bounded(source.path, lines=False), MIB)
     if stream.peek(len(_MARK)).startswith(_MARK):
         stream.read(len(_MARK))
     return stream
@@ -236,11 +239,10 @@ def _why(error: Exception) -> str:
     return " ".join(_PLACE.sub("", str(getattr(error, "msg", None) or error)).split())[:_SHOWN]
 
 
-def _no_such_file(source: Source, syntax: Syntax, error: Exception) -> InputFormat:
+def _unreadable(source: Source, syntax: Syntax, error: Exception) -> InputFormat:
     line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
     place = f", line {line}, column {column}" if line else ""
-    why = _why(error)
-    hint = "put it right there, or write the file again: it may be cut off"
+    why, hint = _why(error), _WRITE_AGAIN
     if "UTF-8" in why or "utf-8" in why:
         hint = AS_UTF8
     elif "LoadDocumentCallback" in why:
@@ -248,91 +250,53 @@ def _no_such_file(source: Source, syntax: Syntax, error: Exception) -> InputForm
     return InputFormat(f"{source.name}{place}: not readable as {syntax.name}: {why}", hint)
 
 
-def _shown(line: bytes) -> str:
-    return line.decode(errors="replace").strip()[:_SHOWN]
+def _prefixes_of_xml(source: Source) -> list[tuple[str, str]]:
+    """Look through an XML file: for prefixes, and for what would expand or nest too far."""
+    found: dict[tuple[str, str], None] = {}
+    depth = entities = declared = 0
+    parser = expat.ParserCreate(namespace_separator=" ")
 
+    def refuse(why: str) -> NoReturn:
+        hint = "it may be made to harm: write it again without, say by robot convert or riot"
+        raise InputFormat(f"{source.name}, line {parser.CurrentLineNumber}, {why}", hint)
 
-def _line_of(source: Source, text: str) -> int | None:
-    """The first line that holds a text."""
-    wanted = text.encode()
-    with io.BufferedReader(Bounded(source.path), _BLOCK) as stream:
-        return next((number for number, line in enumerate(stream, 1) if wanted in line), None)
+    def declare(prefix: str | None, space: str) -> None:
+        if len(found) < _MOST_REJECTED:
+            found[prefix or "", space] = None
 
+    def start(*_: Any) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            refuse(f"nests elements deeper than {DEEPEST}")
 
-def _prefixes_of_turtle(source: Source) -> list[tuple[str, str]]:
-    with source.path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        at, terms = text.find(b"<<("), 0
-        while at >= 0:
-            terms += 1
-            if terms > _MOST_TRIPLE_TERMS:
-                raise InputFormat(
-                    f"{source.name} holds more than {_MOST_TRIPLE_TERMS:,} triple terms in Turtle",
-                    "write it as N-Triples, which is read line by line",
-                )
-            at = text.find(b"<<(", at + 1)
-        found = dict.fromkeys((m[1], m[2]) for m in _PREFIX.finditer(text))
-    return [(prefix.decode(errors="replace"), space.decode(errors="replace")) for prefix, space in found]
+    def end(*_: Any) -> None:
+        nonlocal depth
+        depth -= 1
 
-
-class _Xml:
-    """A look through an XML file: its prefixes, where it is not well-formed, and what would expand or nest too far."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._depth = 0
-        self._entities = 0
-        self._prefixes: dict[tuple[str, str], None] = {}
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartNamespaceDeclHandler = self._namespace
-        self._parser.EntityDeclHandler = self._entity
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-
-    def prefixes(self) -> list[tuple[str, str]]:
-        """Go through the file."""
-        declared, rest = 0, b""
-        try:
-            with _binary(self._source) as stream:
-                while block := stream.read(_BLOCK):
-                    stream.raw.mark()
-                    self._parser.Parse(block, False)
-                    joined = rest + block
-                    declared += joined.count(b"<!ENTITY")
-                    rest = joined[-7:]
-                self._parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            place = f"line {error.lineno}, column {error.offset + 1}"
-            why = expat.ErrorString(error.code)
-            raise InputFormat(
-                f"{self._source.name}, {place}: not readable as RDF/XML: {why}",
-                "put it right there, or write the file again: it may be cut off",
-            ) from error
-        if declared != self._entities:
-            # What one parser takes for a comment, another may take for a declaration.
-            raise self._refusal("declares entities where none can be")
-        return list(self._prefixes)
-
-    def _namespace(self, prefix: str | None, space: str) -> None:
-        if len(self._prefixes) < _MOST_REJECTED:
-            self._prefixes[prefix or "", space] = None
-
-    def _entity(self, name: str, parameter: int, value: str | None, *_: Any) -> None:
-        self._entities += 1
+    def entity(name: str, parameter: int, value: str | None, *_: Any) -> None:
+        nonlocal entities
+        entities += 1
         if parameter or value is None:
-            raise self._refusal(f"asks for another file by the entity {name[:40]!r}")
+            refuse(f"asks for another file by the entity {name[:40]!r}")
         if len(value) > _LONGEST_ENTITY or "&" in value or "%" in value:
-            raise self._refusal(f"has an entity {name[:40]!r} that expands further than a namespace")
+            refuse(f"has an entity {name[:40]!r} that expands further than a namespace")
 
-    def _start(self, *_: Any) -> None:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise self._refusal(f"nests elements deeper than {DEEPEST}")
-
-    def _end(self, *_: Any) -> None:
-        self._depth -= 1
-
-    def _refusal(self, why: str) -> InputFormat:
-        return InputFormat(
-            f"{self._source.name}, line {self._parser.CurrentLineNumber}, {why}",
-            "it may be made to harm: write it again without, say by robot convert or riot",
-        )
+    parser.StartNamespaceDeclHandler, parser.EntityDeclHandler = declare, entity
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    try:
+        with _binary(source) as stream:
+            rest = b""
+            while block := stream.read(MIB):
+                stream.raw.mark()
+                parser.Parse(block, False)
+                declared += (rest + block).count(b"<!ENTITY")
+                rest = (rest + block)[-7:]
+            parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        place, why = f"line {error.lineno}, column {error.offset + 1}", expat.ErrorString(error.code)
+        raise InputFormat(f"{source.name}, {place}: not readable as RDF/XML: {why}", _WRITE_AGAIN) from error
+    if declared != entities:
+        # What one parser takes for a comment, another may take for a declaration.
+        refuse("declares entities where none can be")
+    return list(found)

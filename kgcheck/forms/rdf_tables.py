@@ -1,29 +1,26 @@
 """Turn RDF statements into nodes and edges, in the database: files may hold more statements than fit in memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple
+from functools import lru_cache
+from itertools import count
+from typing import Any
 
 import pyarrow as pa
 
 from kgcheck.choices import STATED_OTHERWISE
-from kgcheck.duck import insert_arrow
+from kgcheck.duck import insert_arrow, put_arrow
 from kgcheck.errors import InputFormat
 from kgcheck.forms import curies, rdf_parsing
 from kgcheck.forms.curies import BIOLINK, DC, DCTERMS, FOAF, OBO, OBO_IN_OWL, OWL, RDF, RDFS, SCHEMA, SKOS
 from kgcheck.forms.rdf_parsing import Quad, RejectedRows, Syntax
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import GraphTables, RejectedRow
-from kgcheck.inputs import MIB
+from kgcheck.forms.tables import GraphTables, RejectedRow, arrow_tables
 from kgcheck.plurals import how_many
 
 _NANOPUB = "http://www.nanopub.org/nschema#"
 _OBAN = "http://purl.org/oban/"
-_TOGETHER = 20_000
-_LARGEST_BATCH = 64 * MIB
-"""Characters of the objects of statements that are in memory together, about."""
-
+_PREDICATES = 20_000
+"""Predicates that are remembered."""
 
 SUBCLASS = "subclass_of"
 """Relation of a class to those above it, by its name in RDF and not that of a profile."""
@@ -78,36 +75,18 @@ _SCHEMA = (
 """Types of what describes the graph and is not in it."""
 
 _COLUMNS = pa.schema(
-    [
-        ("file", pa.int32()),
-        ("line", pa.int64()),
-        ("seq", pa.int64()),
-        ("subject", pa.string()),
-        ("role", pa.string()),
-        ("relation", pa.string()),
-        ("key", pa.string()),
-        ("object", pa.string()),
-        ("is_literal", pa.bool_()),
-        ("graph", pa.string()),
-    ]
+    {
+        **{"file": pa.int32(), "line": pa.int64(), "seq": pa.int64()},
+        **dict.fromkeys(("subject", "role", "relation", "key", "object"), pa.string()),
+        **{"is_literal": pa.bool_(), "graph": pa.string()},
+    }
 )
 _TABLES = ("statement", "fact", "about_graph", "schema_subject", "reified", "plain", "blank", "annotation")
-
-_Row = tuple[Any, ...]
-_OBJECT = _COLUMNS.names.index("object")
-
-
-class _Predicate(NamedTuple):
-    role: str
-    relation: str
-    key: str
 
 
 def read_rdf(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> None:
     """Read files of RDF; where one cannot be read, the others are, and then it is told."""
-    tables.db.register("incoming", _COLUMNS.empty_table())
-    tables.db.execute("CREATE TEMP TABLE statement AS SELECT * FROM incoming").fetchall()
-    tables.db.unregister("incoming")
+    put_arrow(tables.db, "statement", _COLUMNS.empty_table())
     try:
         failures = _load(sources, tables, syntax)
         _Tabulation(tables, sources).run()
@@ -120,11 +99,6 @@ def read_rdf(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> 
         raise InputFormat(f"{first.message}{more}", first.hint)
 
 
-def reader(syntax: Syntax) -> Callable[[Sequence[Source], GraphTables], None]:
-    """The function by which a form is read."""
-    return partial(read_rdf, syntax=syntax)
-
-
 def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> list[InputFormat]:
     failures: list[InputFormat] = []
     declared: list[tuple[str, str]] = []
@@ -135,22 +109,20 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
             sound.append(source)
         except InputFormat as error:
             failures.append(error)
-    convert = _Conversion(curies.contraction(declared))
+    contracted, numbers = curies.contraction(declared), count(1)
     for source in sound:
         rejected = RejectedRows()
         try:
-            rows = convert.rows(source, rdf_parsing.statements(source, syntax, rejected))
-            for some in _batches(rows):
-                columns = [pa.array(c, f.type) for c, f in zip(zip(*some, strict=True), _COLUMNS, strict=True)]
-                insert_arrow(tables.db, "statement", pa.table(columns, _COLUMNS))
+            rows = _rows(source, rdf_parsing.statements(source, syntax, rejected), contracted, numbers)
+            for some in arrow_tables(rows, _COLUMNS):
+                insert_arrow(tables.db, "statement", some)
         except InputFormat as error:
             tables.db.execute("DELETE FROM statement WHERE file = ?", [source.number]).fetchall()
             failures.append(error)
             continue
         tables.reject(source, rejected)
         tables.more_rejected += rejected.more
-        (read,) = tables.db.execute("SELECT count(*) FROM statement WHERE file = ?", [source.number]).fetchall()[0]
-        if not read:
+        if not tables.count("statement", source):
             place = f", line {rejected[0].line}: {rejected[0].detail}" if rejected else ""
             failures.append(
                 InputFormat(f"{source.name} holds no RDF statement{place}", "it may be empty, cut off, or no RDF")
@@ -158,48 +130,29 @@ def _load(sources: Sequence[Source], tables: GraphTables, syntax: Syntax) -> lis
     return failures
 
 
-def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
-    while some := list(islice(rows, 1)):
-        size = 0
-        for row in islice(rows, _TOGETHER - 1):
-            some.append(row)
-            size += len(row[_OBJECT])
-            if size > _LARGEST_BATCH:
-                break
-        yield some
+def _rows(
+    source: Source, statements: Iterable[Quad], contracted: Callable[[str], str], numbers: Iterator[int]
+) -> Iterator[tuple[Any, ...]]:
+    """Statements as rows: IRIs contracted, predicates by what they do."""
 
+    def curie(name: str) -> str:
+        return name if name.startswith("_:") else contracted(name)
 
-class _Conversion:
-    """Statements to rows: IRIs contracted, predicates by what they do."""
-
-    def __init__(self, contracted: Callable[[str], str]) -> None:
-        self._contracted = contracted
-        self._predicates: dict[str, _Predicate] = {}
-        self._seq = 0
-
-    def rows(self, source: Source, statements: Iterable[Quad]) -> Iterator[_Row]:
-        for one in statements:
-            self._seq += 1
-            predicate = self._predicates.get(one.predicate) or self._predicate(one.predicate)
-            language = one.language.lower()
-            key = f"{predicate.key}@{language}" if language and language.split("-")[0] != "en" else predicate.key
-            names = self._curie(one.subject), one.object if one.is_literal else self._curie(one.object)
-            yield (
-                *(source.number, one.line, self._seq, names[0], predicate.role, predicate.relation, key, names[1]),
-                *(one.is_literal, self._curie(one.graph)),
-            )
-
-    def _curie(self, name: str) -> str:
-        return name if name.startswith("_:") else self._contracted(name)
-
-    def _predicate(self, iri: str) -> _Predicate:
+    @lru_cache(_PREDICATES)
+    def predicate(iri: str) -> tuple[str, str, str]:
         key = _KEY_OF.get(iri)
         role = _ROLES.get(iri) or ("annotation" if key or iri in _ANNOTATIONS else "other")
-        relation = SUBCLASS if role == "subclass" else self._contracted(iri)
-        found = _Predicate(role, relation, key or curies.last_part(iri))
-        if len(self._predicates) < _TOGETHER:
-            self._predicates[iri] = found
-        return found
+        return role, SUBCLASS if role == "subclass" else contracted(iri), key or curies.last_part(iri)
+
+    for one in statements:
+        role, relation, key = predicate(one.predicate)
+        language = one.language.lower()
+        key = f"{key}@{language}" if language and language.split("-")[0] != "en" else key
+        names = curie(one.subject), one.object if one.is_literal else curie(one.object)
+        yield (
+            *(source.number, one.line, next(numbers), names[0], role, relation, key, names[1]),
+            *(one.is_literal, curie(one.graph)),
+        )
 
 
 class _Tabulation:
@@ -217,7 +170,7 @@ class _Tabulation:
         self._edges()
         self._nodes()
 
-    def _do(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+    def _do(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return self._tables.db.execute(statement, list(values)).fetchall()
 
     def _facts(self) -> None:
@@ -232,23 +185,20 @@ class _Tabulation:
                 file IN (SELECT file FROM statement WHERE role = 'type' AND object = 'owl:Ontology') AS of_ontology
             FROM statement ANTI JOIN about_graph USING (graph)
             GROUP BY file, subject, role, relation, key, object, is_literal, graph""")
-        self._note_nanopublications()
-        ((twice,),) = self._do("""
-            SELECT count(*) - (SELECT count(*) FROM fact) FROM statement ANTI JOIN about_graph USING (graph)""")
-        if twice:
-            repeated = how_many(int(str(twice)), "statement")
-            self._tables.notes.append(f"{repeated} repeated in a file of RDF, where each counts once")
-
-    def _note_nanopublications(self) -> None:
         for file, publications, asserted, about in self._do("""
             SELECT file, count(DISTINCT subject) FILTER (role = 'assertion'),
                 count(*) FILTER (graph IN (SELECT object FROM statement WHERE role = 'assertion')),
                 count(*) FILTER (graph IN (SELECT graph FROM about_graph))
             FROM statement GROUP BY file HAVING count(*) FILTER (role = 'assertion') > 0 ORDER BY file"""):
             self._tables.notes.append(
-                f"{self._name(file)}: {publications:,} nanopublications; {asserted:,} statements of assertions "
+                f"{self._sources[file].name}: {publications:,} nanopublications; {asserted:,} statements of assertions "
                 f"are read, and {about:,} of heads, provenance and publication info are about them"
             )
+        ((twice,),) = self._do("""
+            SELECT count(*) - (SELECT count(*) FROM fact) FROM statement ANTI JOIN about_graph USING (graph)""")
+        if twice:
+            repeated = how_many(twice, "statement")
+            self._tables.notes.append(f"{repeated} repeated in a file of RDF, where each counts once")
 
     def _number_blank_nodes(self) -> None:
         """In the order of the file: the parser names some by chance."""
@@ -300,14 +250,12 @@ class _Tabulation:
         ):
             parts = f"it has {heads} subjects, {relations} predicates and {tails} objects"
             detail = "its subject or object is a text" if heads == relations == tails == 1 else parts
-            number = None if line is None else int(str(line))
-            source = self._sources[int(str(file))]
-            self._tables.reject(source, [RejectedRow(number, "statement", detail, str(statement))])
-        for file, count in self._do("""
+            self._tables.reject(self._sources[file], [RejectedRow(line, "statement", detail, statement)])
+        for file, n in self._do("""
             SELECT reified.file, count(DISTINCT statement) FROM reified
             JOIN fact ON subject = statement AND key = 'negated' AND lower(object) IN ('true', '1')
             WHERE NOT wrong GROUP BY reified.file"""):
-            self._tables.negated[self._name(file)] += int(str(count))
+            self._tables.negated[self._sources[file].name] += n
 
     def _edges(self) -> None:
         self._do("""
@@ -341,7 +289,7 @@ class _Tabulation:
                 AND NOT EXISTS (FROM fact AS filler WHERE filler.subject = class.object AND filler.role = 'some'
                     AND NOT starts_with(filler.object, '_:'))""")
         if unread:
-            axioms = how_many(int(str(unread)), "SubClassOf axiom")
+            axioms = how_many(unread, "SubClassOf axiom")
             self._tables.notes.append(f"{axioms} not read: no class and no property to some class stands there")
         self._do("""
             INSERT INTO edge
@@ -407,6 +355,3 @@ class _Tabulation:
             FROM listed LEFT JOIN labelled USING (id) LEFT JOIN described USING (id) ORDER BY seq, id""",
             STATED_OTHERWISE,
         )
-
-    def _name(self, file: object) -> str:
-        return self._sources[int(str(file))].name

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import duckdb
 
 from kgcheck.errors import InputError, InputFormat
-from kgcheck.forms.form import GraphForm
-from kgcheck.forms.recognise import form_of
+from kgcheck.forms.form import GraphForm, form_of
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
 from kgcheck.loading.quarantine import write_quarantine
@@ -100,11 +99,11 @@ def read_files(
             f"{next(iter(tables.refused.values()))}",
             "docs/forms.md lists the forms",
         )
-    read: dict[int, str] = {}
+    read: dict[Source, str] = {}
     with progress.step("reading files", len(found)) as step:
         for form, files in by_form.values():
             for source in _read_all(form, files, tables, is_alone=len(by_form) == 1):
-                read[source.number] = tables.forms.get(source.number, form.name)
+                read[source] = tables.forms.get(source.number, form.name)
             step.advance(len(files))
     if lacking := sorted(tables.columns.keys() - tables.named):
         left_out = "; ".join(tables.refused.values())
@@ -112,14 +111,15 @@ def read_files(
         raise InputFormat(which or f"no table has a column {lacking[0]!r}", "name it as its header does")
     if len(read) > len(tables.listing_files) + 1:
         tables.merge_files()
-    counted = (
-        ReadFile(
-            source.name, read[source.number], tables.count("node", source), tables.count("edge", source), source.number
-        )
-        for source in found
-        if source.number in read
-    )
-    return ReadFiles(tables, tuple(counted), _digest(found))
+    files_read = []
+    whole = hashlib.sha256()
+    for source in found:
+        with source.path.open("rb") as stream:
+            whole.update(source.name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
+        if source in read:
+            counts = tables.count("node", source), tables.count("edge", source)
+            files_read.append(ReadFile(source.name, read[source], *counts, source.number))
+    return ReadFiles(tables, tuple(files_read), whole.hexdigest())
 
 
 def _read_all(form: GraphForm, files: Sequence[Source], tables: GraphTables, *, is_alone: bool) -> Sequence[Source]:
@@ -162,11 +162,3 @@ def _read(form: GraphForm, files: Sequence[Source], tables: GraphTables) -> None
             tables.open_files |= {source.number for source in files}
     finally:
         tables.lists_nodes |= before
-
-
-def _digest(files: Sequence[Source]) -> str:
-    whole = hashlib.sha256()
-    for source in files:
-        with source.path.open("rb") as stream:
-            whole.update(source.name.encode() + b"\0" + hashlib.file_digest(stream, "sha256").digest())
-    return whole.hexdigest()

@@ -4,69 +4,57 @@ import re
 from collections.abc import Callable
 
 from kgcheck.forms.form import RefusedForm
-from kgcheck.forms.json_files import sketch
+from kgcheck.forms.json_graphs import sketch
+from kgcheck.forms.rdf import is_rdf_xml
 from kgcheck.forms.source import Source
 from kgcheck.forms.xml_graphs import xml_root
 
 _TABLES = "write it as KGX TSV: nodes (id, category, name) and edges (subject, predicate, object)"
 _CYTOSCAPE = "open it in Cytoscape{} and export the network to a file of CX or GraphML"
 _NETWORKX = "convert it in Python: networkx.write_graphml(networkx.{}(file), 'graph.graphml')"
+_ROBOT = "convert it: robot convert -i x.{} -o x.owl"
+_COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
 
 
 def _begins(*starts: bytes) -> Callable[[Source], bool]:
     return lambda source: source.head.startswith(starts)
 
 
+def _has_text(*patterns: str) -> Callable[[Source], bool]:
+    return lambda source: all(re.search(pattern, source.text) for pattern in patterns)
+
+
 def _has_line(pattern: str) -> Callable[[Source], bool]:
     """Tell by the first line of a text that is no comment; a line with tabs is a row of a table."""
-    wanted = re.compile(pattern)
 
     def fits(source: Source) -> bool:
         if b"\0" in source.head:
             return False
         lines = (line.strip() for line in source.lines)
         first = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
-        return "\t" not in first and bool(wanted.match(first))
+        return "\t" not in first and bool(re.match(pattern, first))
 
     return fits
-
-
-_COMMENTS = ("//", "--", "#", "/*", "* ", "*/", ";", "%")
 
 
 def _has_root(name: str, within: str = "") -> Callable[[Source], bool]:
     def fits(source: Source) -> bool:
         root, attributes = xml_root(source)
-        return (
-            root.lower() == name.lower()
-            and within.lower() in (attributes + (source.text[:2000] if within else "")).lower()
-        )
+        around = (attributes + (source.text[:2000] if within else "")).lower()
+        return root.lower() == name.lower() and within.lower() in around
 
     return fits
 
 
-def _has_keys(*keys: str) -> Callable[[Source], bool]:
+def _has_keys(*ways: tuple[str, ...]) -> Callable[[Source], bool]:
     """Tell by the keys of a JSON document, or of what it holds as ``data``."""
 
     def fits(source: Source) -> bool:
-        value = sketch(source).document
-        inner = value.get("data") if isinstance(value, dict) else None
-        return any(isinstance(v, dict) and set(keys) <= v.keys() for v in (value, inner))
+        value = source.known(sketch).document
+        found = [v for v in (value, value.get("data") if isinstance(value, dict) else None) if isinstance(v, dict)]
+        return any(set(keys) <= v.keys() for v in found for keys in ways)
 
     return fits
-
-
-def _is_html(source: Source) -> bool:
-    return bool(re.match(r"(?>(?:\s|<!--.*?-->)*)<(!doctype\s+html|html|head|body)\b", source.text, re.I | re.S))
-
-
-def _is_error(source: Source) -> bool:
-    """Tell the answer of a store of files to a request that it did not grant."""
-    return xml_root(source)[0] == "Error" and "<Code>" in source.text
-
-
-def _is_biopax(source: Source) -> bool:
-    return xml_root(source)[0] == "RDF" and "biopax.org/release/biopax-level" in xml_root(source)[1]
 
 
 def _is_spreadsheet(source: Source) -> bool:
@@ -82,14 +70,6 @@ def _is_pickle(source: Source) -> bool:
     if len(head) < 3 or head[0] != 0x80:
         return False
     return (head[1] in (4, 5) and head[2] == 0x95) or (head[1] in (2, 3) and head[2:3] in b"}](cX\x8a")
-
-
-def _is_bel(source: Source) -> bool:
-    return bool(re.search(r"^(SET\s+DOCUMENT\s|DEFINE\s+(NAMESPACE|ANNOTATION)\s)", source.text, re.M))
-
-
-def _is_gml(source: Source) -> bool:
-    return all(re.search(rf"^[ \t]*+{part}\s*+\[", source.text, re.M) for part in ("graph", "node"))
 
 
 def _is_metta(source: Source) -> bool:
@@ -117,34 +97,27 @@ def _is_omop(source: Source) -> bool:
     )
 
 
-def _is_node_link_yaml(source: Source) -> bool:
-    if source.text.lstrip().startswith(("{", "[", "<")):
-        return False
-    keys = {found[1] for found in re.finditer(r"^[ -]*(nodes|links):\s*$", source.text, re.M)}
-    return keys == {"nodes", "links"}
-
-
-def _is_phenopacket(source: Source) -> bool:
-    return any(
-        _has_keys(*keys)(source)
-        for keys in (("phenotypicFeatures",), ("proband", "pedigree"), ("subject", "interpretations"))
-    )
-
-
 def _is_open_targets(source: Source) -> bool:
     return any(
         "datasourceId" in line and {"targetId", "targetFromSourceId", "diseaseId", "diseaseFromSource"} & line.keys()
-        for line in sketch(source).lines
+        for line in source.known(sketch).lines
     )
 
 
 def _is_meta_graph(source: Source) -> bool:
     """Tell categories with their prefixes and counts, where a graph would have nodes."""
-    value = sketch(source).document
+    value = source.known(sketch).document
     nodes = value.get("nodes") if isinstance(value, dict) else None
     return isinstance(nodes, dict) and any(isinstance(n, dict) and "id_prefixes" in n for n in nodes.values())
 
 
+def _is_owl_xml(source: Source) -> bool:
+    is_owl = re.search(r"<Ontology\s[^<>]*\"http://www\.w3\.org/2002/07/owl#\"", source.text)
+    return bool(is_owl) and not is_rdf_xml(source)
+
+
+_FUNCTIONAL = r"\A(?>(?:\s|#[^\n]*\n)*)(?:Prefix\s*\(\s*[\w.-]*:\s*=|Ontology\s*\()"
+_MANCHESTER = r"\A\s*(?:Prefix:\s+[\w.-]*:\s*<|Ontology:)"
 _CYPHER = (
     r"(?i)(:(begin|auto|param|use)\b|create\s+(constraint|index|range\s+index|\()|(optional\s+)?match\s*\(|merge\s*\("
     r"|unwind\s|load\s+csv\s|using\s+periodic\s|call\s*(\{|apoc\.|db\.))"
@@ -156,8 +129,12 @@ _SQL = (
 
 REFUSED = (
     RefusedForm("a pointer of Git LFS", _begins(b"version https://git-lfs."), "fetch the file itself: git lfs pull"),
-    RefusedForm("a web page (HTML)", _is_html, "it may be the message of an error: fetch the file again"),
-    RefusedForm("an error message in XML", _is_error, "the file was not granted: fetch it again"),
+    RefusedForm(
+        "a web page (HTML)",
+        _has_text(r"(?is)\A(?>(?:\s|<!--.*?-->)*)<(!doctype\s+html|html|head|body)\b"),
+        "it may be the message of an error: fetch the file again",
+    ),
+    RefusedForm("an error message in XML", _has_root("Error", "<Code>"), "the file was not granted: fetch it again"),
     RefusedForm("a text in UTF-16", _begins(b"\xff\xfe", b"\xfe\xff"), "iconv -f UTF-16 -t UTF-8 FILE > OTHER"),
     RefusedForm("PDF", _begins(b"%PDF-"), "name the files of a graph"),
     RefusedForm("Excel, Word or OpenDocument", _is_spreadsheet, "save each sheet of a graph as CSV"),
@@ -179,18 +156,20 @@ REFUSED = (
     RefusedForm("data of R", _begins(b"RDX2\n", b"RDX3\n"), _TABLES),
     RefusedForm("XGMML", _has_root("graph", "xgmml"), _CYTOSCAPE.format("")),
     RefusedForm("a Cytoscape session", _has_root("cysession"), _CYTOSCAPE.format("")),
-    RefusedForm("BioPAX", _is_biopax, _CYTOSCAPE.format(", which reads BioPAX,")),
+    RefusedForm(
+        "BioPAX", _has_root("RDF", "biopax.org/release/biopax-level"), _CYTOSCAPE.format(", which reads BioPAX,")
+    ),
     RefusedForm("GPML (WikiPathways)", _has_root("pathway", "GPML"), _CYTOSCAPE.format(" with the app WikiPathways")),
     RefusedForm("SBML", _has_root("sbml"), _CYTOSCAPE.format(" with the app cy3sbml")),
     RefusedForm("PSI-MI XML", _has_root("entrySet"), _CYTOSCAPE.format(", which reads PSI-MI,")),
     RefusedForm("KGML (KEGG)", _has_root("pathway", "KGML"), _CYTOSCAPE.format(" with the app KEGGscape")),
     RefusedForm("GEXF", _has_root("gexf"), _NETWORKX.format("read_gexf")),
-    RefusedForm("GML", _is_gml, _NETWORKX.format("read_gml")),
+    RefusedForm("GML", _has_text(r"(?m)^[ \t]*+graph\s*+\[", r"(?m)^[ \t]*+node\s*+\["), _NETWORKX.format("read_gml")),
     RefusedForm("Pajek", _has_line(r"(?i)\*(vertices|network)\b"), _NETWORKX.format("read_pajek")),
     RefusedForm("DOT (Graphviz)", _has_line(r"(?i)(strict\s+)?(di)?graph\b[^\[\]]*\{"), _TABLES),
     RefusedForm(
         "a BEL script",
-        _is_bel,
+        _has_text(r"(?m)^(SET\s+DOCUMENT\s|DEFINE\s+(NAMESPACE|ANNOTATION)\s)"),
         "convert it with PyBEL: pybel.to_nodelink_file(pybel.from_bel_script(file), 'graph.bel.nodelink.json')",
     ),
     RefusedForm("MeTTa", _is_metta, "name the graph's files for Neo4j or of CSV, if there are any, or " + _TABLES),
@@ -198,14 +177,23 @@ REFUSED = (
     RefusedForm("OMOP vocabulary tables", _is_omop, _TABLES),
     RefusedForm(
         "node-link YAML",
-        _is_node_link_yaml,
+        _has_text(r"\A(?!\s*[{\[<])", r"(?m)^[ -]*nodes:\s*$", r"(?m)^[ -]*links:\s*$"),
         "convert it to JSON: python -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)'",
     ),
-    RefusedForm("GA4GH phenopackets", _is_phenopacket, "it describes a person: name a graph that was made of such"),
     RefusedForm(
-        "GO-CAM (minerva) JSON", _has_keys("individuals", "facts"), "name the model's Turtle file (.ttl), which is RDF"
+        "GA4GH phenopackets",
+        _has_keys(("phenotypicFeatures",), ("proband", "pedigree"), ("subject", "interpretations")),
+        "it describes a person: name a graph that was made of such",
+    ),
+    RefusedForm(
+        "GO-CAM (minerva) JSON",
+        _has_keys(("individuals", "facts")),
+        "name the model's Turtle file (.ttl), which is RDF",
     ),
     RefusedForm("Open Targets evidence", _is_open_targets, _TABLES),
     RefusedForm("a summary of a graph", _is_meta_graph, "it counts a graph's categories: name the graph's own files"),
+    RefusedForm("OWL in functional syntax", _has_text(_FUNCTIONAL, r"\bOntology\s*\("), _ROBOT.format("ofn")),
+    RefusedForm("OWL/XML", _is_owl_xml, _ROBOT.format("owx")),
+    RefusedForm("OWL in Manchester syntax", _has_text(_MANCHESTER, r"(?m)^Ontology:"), _ROBOT.format("omn")),
 )
 """Forms that are known and not read."""

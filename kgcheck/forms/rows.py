@@ -1,23 +1,22 @@
 """RowBuffer: nodes, edges and rejects of one file on their way to the tables, some thousands at a time."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
 
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow, RejectedRow
+from kgcheck.forms.tables import TOGETHER, GraphTables
 
 NO_RELATION = "edge"
 """Relation of edges whose file says none."""
 
-_TOGETHER = 20_000
 _SHOWN = 500
 """Letters of a rejected item that are kept."""
 
 
 class RowBuffer:
-    """Collects one file's rows and puts them into the tables by the thousands.
+    """Collects one file's rows, which are in the tables when the block ends.
 
     In an open world the file may name nodes without listing them, so that no edge dangles. The `prefix` goes before
     ids that hold within the file alone.
@@ -26,11 +25,9 @@ class RowBuffer:
     def __init__(self, source: Source, tables: GraphTables, prefix: str = "", *, open_world: bool = False) -> None:
         self.source = source
         self.prefix = prefix
-        self.tables = tables
+        self._tables = tables
         self._open_world = open_world
-        self._nodes: list[NodeRow] = []
-        self._edges: list[EdgeRow] = []
-        self._rejects: list[RejectedRow] = []
+        self._rows: dict[str, list[tuple[object, ...]]] = {"node": [], "edge": [], "quarantine": []}
 
     def node(self, id_: Any, labels: Sequence[str], properties: Mapping[str, Any], at: int | str | None = None) -> None:
         """Add a node, or reject one without an id."""
@@ -38,9 +35,8 @@ class RowBuffer:
         if not name:
             self.reject("bad_id", "a node without an id that is text or a whole number", properties, at)
             return
-        self.tables.lists_nodes |= not self._open_world
-        self._nodes.append(NodeRow(name, tuple(dict.fromkeys(filter(None, labels))), texts(properties), _line(at)))
-        self._flush_many()
+        self._tables.lists_nodes |= not self._open_world
+        self._add("node", name, list(dict.fromkeys(filter(None, labels))), text_pairs(properties), at)
 
     def edge(
         self, head: Any, relation: Any, tail: Any, properties: Mapping[str, Any], at: int | str | None = None
@@ -56,46 +52,39 @@ class RowBuffer:
             shown = {"head": head, "tail": tail, **properties}
             self.reject("relation_missing", "an edge without a relation", shown, at)
         else:
-            self._edges.append(EdgeRow(ends[0], relation, ends[1], texts(properties), _line(at)))
-            self._flush_many()
+            self._add("edge", ends[0], relation, ends[1], text_pairs(properties), at)
 
     def negated(self) -> None:
         """Count a statement that something does not hold."""
-        self.tables.negated[self.source.name] += 1
+        self._tables.negated[self.source.name] += 1
 
     def note(self, remark: str) -> None:
         """Keep a remark on the file."""
-        self.tables.note(self.source, remark)
+        self._tables.note(self.source, remark)
 
     def reject(self, reason: str, detail: str, item: Any = "", at: int | str | None = None) -> None:
         """Keep what could not be read; where it stands is a line, or a place such as ``nodes[3]``."""
-        shown = item if isinstance(item, str) else text(item)
-        detail = f"{at}: {detail}" if isinstance(at, str) else detail
-        self._rejects.append(RejectedRow(_line(at), reason, detail, shown[:_SHOWN]))
-        self._flush_many()
+        line, detail = (at, detail) if not isinstance(at, str) else (None, f"{at}: {detail}")
+        self._rows["quarantine"].append((self.source.name, line, reason, detail, text(item)[:_SHOWN]))
+        self._flush(TOGETHER)
 
-    def flush(self) -> None:
-        """Put what is collected into the tables."""
-        self.tables.add_nodes(self.source, self._nodes)
-        self.tables.add_edges(self.source, self._edges)
-        self.tables.reject(self.source, self._rejects)
-        self._nodes, self._edges, self._rejects = [], [], []
+    def _add(self, table: str, *values: Any) -> None:
+        *stated, at = values
+        self._rows[table].append((*stated, self.source.number, at if isinstance(at, int) else None))
+        self._flush(TOGETHER)
 
-    def _flush_many(self) -> None:
-        if len(self._nodes) + len(self._edges) + len(self._rejects) >= _TOGETHER:
-            self.flush()
+    def _flush(self, least: int = 0) -> None:
+        if sum(map(len, self._rows.values())) >= least:
+            for table, rows in self._rows.items():
+                self._tables.add(table, rows)
+                rows.clear()
 
+    def __enter__(self) -> Self:
+        return self
 
-def _line(at: int | str | None) -> int | None:
-    return at if isinstance(at, int) else None
-
-
-@contextmanager
-def buffered(source: Source, tables: GraphTables, prefix: str = "", *, open_world: bool = False) -> Iterator[RowBuffer]:
-    """A buffer whose rows are in the tables when the block ends."""
-    buffer = RowBuffer(source, tables, prefix, open_world=open_world)
-    yield buffer
-    buffer.flush()
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._flush()
 
 
 def id_text(value: Any) -> str:
@@ -133,9 +122,9 @@ def text(value: Any) -> str:
             return str(value)
 
 
-def texts(properties: Mapping[str, Any]) -> dict[str, str]:
+def text_pairs(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Properties as texts, without those that say nothing."""
-    return {name: shown for name, value in properties.items() if (shown := text(value))}
+    return [(name, shown) for name, value in properties.items() if (shown := text(value))]
 
 
 def text_list(value: Any) -> list[str]:
@@ -158,15 +147,15 @@ def separate_local_ids(sources: Sequence[Source], tables: GraphTables) -> None:
     if len(sources) < 2:
         return
     for source in sources:
+        here, prefix = source.number, local_prefix(source, sources)
         ((local,),) = tables.db.execute(
-            "SELECT bool_and(regexp_full_match(id, 'n?[0-9]+')) FROM node WHERE file = ?", [source.number]
+            "SELECT bool_and(regexp_full_match(id, 'n?[0-9]+')) FROM node WHERE file = ?", [here]
         ).fetchall()
-        if local:
-            prefix, here = local_prefix(source, sources), source.number
-            tables.db.execute("UPDATE node SET id = ? || id WHERE file = ?", [prefix, here]).fetchall()
-            tables.db.execute(
-                "UPDATE edge SET head = ? || head, tail = ? || tail WHERE file = ?", [prefix, prefix, here]
-            ).fetchall()
+        for table, column in _ID_COLUMNS if local else ():
+            tables.db.execute(f"UPDATE {table} SET {column} = ? || {column} WHERE file = ?", [prefix, here]).fetchall()
+
+
+_ID_COLUMNS = (("node", "id"), ("edge", "head"), ("edge", "tail"))
 
 
 def local_prefix(source: Source, sources: Sequence[Source]) -> str:
@@ -174,45 +163,29 @@ def local_prefix(source: Source, sources: Sequence[Source]) -> str:
     return f"{source.name}#" if len(sources) > 1 else ""
 
 
-def call_by_stated_ids(sources: Sequence[Source], tables: GraphTables) -> bool:
-    """Call nodes by their property ``id`` instead of numbers of a database, where it is there and differs for all."""
-    ((apart,),) = tables.db.execute(
+def call_by_stated_ids(sources: Sequence[Source], tables: GraphTables, *, local: bool = True) -> None:
+    """Call nodes by their property ``id`` instead of numbers of a database, where it is there and differs for all.
+
+    Where it is not, numbers are `local` to their file; if not local, only where two files have the same.
+    """
+    of_files, numbers = "file IN (SELECT unnest(?::INTEGER[]))", [source.number for source in sources]
+    ((differ, apart),) = tables.db.execute(
         f"""
-        SELECT count(*) > 0 AND bool_and(regexp_full_match(id, 'n?[0-9]+')) AND count(DISTINCT id) = count(*)
-               AND count(DISTINCT properties['id']) = count(*)
-        FROM node WHERE {_OF_FILES}
+        SELECT count(DISTINCT id) = count(*), count(*) > 0 AND bool_and(regexp_full_match(id, 'n?[0-9]+'))
+               AND count(DISTINCT id) = count(*) AND count(DISTINCT properties['id']) = count(*)
+        FROM node WHERE {of_files}
         """,
-        [_numbers(sources)],
+        [numbers],
     ).fetchall()
     if not apart:
-        return False
-    tables.db.execute(
-        f"""
-        CREATE OR REPLACE TEMP TABLE stated_id AS
-        SELECT id AS number, properties['id'] AS stated FROM node WHERE {_OF_FILES}
-        """,
-        [_numbers(sources)],
-    ).fetchall()
-    for table, column in (("node", "id"), ("edge", "head"), ("edge", "tail")):
+        if local or not differ:
+            separate_local_ids(sources, tables)
+        return
+    stated = f"SELECT id AS number, properties['id'] AS stated FROM node WHERE {of_files}"
+    tables.db.execute(f"CREATE OR REPLACE TEMP TABLE stated_id AS {stated}", [numbers]).fetchall()
+    for table, column in _ID_COLUMNS:
         tables.db.execute(
-            f"UPDATE {table} SET {column} = stated FROM stated_id WHERE {column} = number AND {_OF_FILES}",
-            [_numbers(sources)],
+            f"UPDATE {table} SET {column} = stated FROM stated_id WHERE {column} = number AND {of_files}", [numbers]
         ).fetchall()
     tables.db.execute("DROP TABLE stated_id").fetchall()
     tables.notes.append("nodes are called by their property id, not by the numbers that a database gave them")
-    return True
-
-
-def node_ids_differ(sources: Sequence[Source], tables: GraphTables) -> bool:
-    """Tell if no id stands twice."""
-    ((differ,),) = tables.db.execute(
-        f"SELECT count(DISTINCT id) = count(*) FROM node WHERE {_OF_FILES}", [_numbers(sources)]
-    ).fetchall()
-    return bool(differ)
-
-
-_OF_FILES = "file IN (SELECT unnest(?::INTEGER[]))"
-
-
-def _numbers(sources: Sequence[Source]) -> list[int]:
-    return [source.number for source in sources]

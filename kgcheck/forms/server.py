@@ -1,18 +1,18 @@
 """Read a graph of any kind whole from a Neo4j server into tables, where it is drafted and audited as files are."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from kgcheck.forms.rows import texts, without
+from kgcheck.forms.rows import text_pairs, without
 from kgcheck.forms.source import Source
-from kgcheck.forms.tables import EdgeRow, GraphTables, NodeRow
+from kgcheck.forms.tables import GraphTables
 from kgcheck.graph.marks import MARKS
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import META_LABEL
 from kgcheck.profile.schema import KEY, NAME_OF_GRAPH, Holder, Label, Property, PropertyType, Schema
-from kgcheck.progress import Progress
+from kgcheck.progress import Progress, ProgressStep
 
 _DIFFERENT = 0.9
 """Share of different values above which a property may be an id: the others are of nodes that share one."""
@@ -34,33 +34,28 @@ class ServerGraph(NamedTuple):
 def read_server(store: Neo4jStore, source: Source, tables: GraphTables, progress: Progress) -> ServerGraph:
     """Read all nodes and edges of a server; of each label, the property that is like an id calls its nodes."""
     types: dict[tuple[Labels | str, str], set[type]] = defaultdict(set)
-    with progress.step("reading nodes") as step:
-        tables.add_nodes(source, _nodes(store, step.advance, types))
-    with progress.step("reading edges") as step:
-        tables.add_edges(source, _edges(store, step.advance, types))
+
+    def described(owner: Labels | str, properties: dict[str, Any]) -> tuple[list[tuple[str, str]], int, None]:
+        for name, value in properties.items():
+            types[owner, name].add(type(value))
+        return text_pairs(without(properties, *MARKS)), source.number, None
+
+    def nodes(step: ProgressStep) -> Iterator[tuple[object, ...]]:
+        for number, labels, properties in store.every_node():
+            step.advance()
+            if META_LABEL not in labels:
+                yield str(number), sorted(labels), *described(tuple(sorted(labels)), properties)
+
+    def edges(step: ProgressStep) -> Iterator[tuple[object, ...]]:
+        for head, tail, relation, properties in store.every_edge():
+            step.advance()
+            yield str(head), relation, str(tail), *described(relation, properties)
+
+    for table, rows in (("node", nodes), ("edge", edges)):
+        with progress.step(f"reading {table}s") as step:
+            tables.add(table, rows(step))
     # Of a server no edge dangles: one that was written meanwhile only seems to.
     return ServerGraph(_call_by_ids(tables), dict(types), store.meta().get("profile", ""))
-
-
-def _nodes(
-    store: Neo4jStore, advance: Callable[[], object], types: dict[tuple[Labels | str, str], set[type]]
-) -> Iterator[NodeRow]:
-    for number, labels, properties in store.every_node():
-        advance()
-        if META_LABEL not in labels:
-            for name, value in properties.items():
-                types[tuple(sorted(labels)), name].add(type(value))
-            yield NodeRow(str(number), sorted(labels), texts(without(properties, *MARKS)))
-
-
-def _edges(
-    store: Neo4jStore, advance: Callable[[], object], types: dict[tuple[Labels | str, str], set[type]]
-) -> Iterator[EdgeRow]:
-    for head, tail, relation, properties in store.every_edge():
-        advance()
-        for name, value in properties.items():
-            types[relation, name].add(type(value))
-        yield EdgeRow(str(head), relation, str(tail), texts(without(properties, *MARKS)))
 
 
 def _call_by_ids(tables: GraphTables) -> dict[Labels, str]:

@@ -7,11 +7,10 @@ import zipfile
 import zlib
 from bz2 import BZ2File
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from io import BytesIO
 from pathlib import Path
-from typing import IO, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,6 +23,12 @@ _HEAD = 1 << 18
 
 _BLOCK = 1 << 20
 _PACKED = (".gz", ".tgz", ".zst", ".bz2", ".xz")
+_OPENERS: tuple[tuple[bytes, Callable[[Path], Any]], ...] = (
+    (b"\x1f\x8b", gzip.open),
+    (b"\x28\xb5\x2f\xfd", partial(pa.input_stream, compression="zstd")),
+    (b"BZh", BZ2File),
+    (b"\xfd7zXZ\x00", lzma.open),
+)
 _UNREADABLE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError,
     RuntimeError,
@@ -36,6 +41,8 @@ _NOT_OF_A_GRAPH = {
 }  # fmt: skip
 """Names, before their endings, of what is said of a graph, as of kgcheck's own files."""
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -44,6 +51,13 @@ class Source:
     name: str
     path: Path
     number: int = 0
+    _known: dict[Callable[..., object], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def known(self, look: Callable[["Source"], T]) -> T:
+        """What somebody makes of the file, who looks at it once."""
+        if look not in self._known:
+            self._known[look] = look(self)
+        return cast("T", self._known[look])
 
     @cached_property
     def head(self) -> bytes:
@@ -88,8 +102,7 @@ def sources(paths: list[Path], scratch: Path) -> Iterator[Source]:
 def _files(path: Path) -> list[Path]:
     refuse_odd_name(path)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
-        found = [p for p in found if p.name.partition(".")[0].lower() not in _NOT_OF_A_GRAPH]
+        found = sorted(p for p in path.iterdir() if p.is_file() and _is_of_graph(p.name))
         for file in found:
             refuse_odd_name(file)
         if not found:
@@ -104,6 +117,12 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
+def _is_of_graph(name: str) -> bool:
+    last = Path(name).name
+    is_remark = last.partition(".")[0].lower() in _NOT_OF_A_GRAPH
+    return not is_remark and not last.startswith(".") and "__MACOSX" not in name
+
+
 def _unpacked(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int = 0) -> Iterator[tuple[str, Path]]:
     """The plain files in a file, each with its name."""
     try:
@@ -114,75 +133,51 @@ def _unpacked(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int
     if depth > 2:
         raise InputFormat(f"{name} is an archive in an archive in an archive", "unpack it")
     try:
-        if start.startswith(b"PK\x03\x04"):
-            yield from _of_zip(path, name, scratch, guard, depth)
-        elif len(start) > 262 and start[257:262] == b"ustar":
-            yield from _of_tar(path, name, scratch, guard, depth)
-        elif opening := _opening(start):
-            plain, inner = _copied(lambda: opening(path), name, scratch, guard)
-            yield from _unpacked(plain, inner, scratch, guard, depth + 1)
+        members = _members(path, name, start)
+        if members is not None:
+            for count, (inner, opening) in enumerate(members, 1):
+                if count > MOST_FILES:
+                    raise InputFormat(f"{name} holds more than {MOST_FILES:,} files", "name those of one graph")
+                if _is_of_graph(inner):
+                    yield from _unpacked(*_copied(opening, inner, scratch, guard), scratch, guard, depth + 1)
+        elif opener := next((opener for sign, opener in _OPENERS if start.startswith(sign)), None):
+            yield from _unpacked(*_copied(partial(opener, path), name, scratch, guard), scratch, guard, depth + 1)
         elif path.suffix in _PACKED:
             # Others would go by its name, and unpack it.
-            yield name, _copied(lambda: path.open("rb"), name, scratch, guard)[0]
+            yield name, _copied(partial(path.open, "rb"), name, scratch, guard)[0]
         else:
             yield name, path
     except _UNREADABLE as error:
         raise InputFormat(f"{name} cannot be unpacked: {error}", "it may be cut off: fetch it again") from error
 
 
-def _opening(start: bytes) -> Callable[[Path], IO[bytes]] | None:
-    if start.startswith(b"\x1f\x8b"):
-        return lambda path: cast("IO[bytes]", gzip.open(path))
-    if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return lambda path: cast("IO[bytes]", pa.input_stream(path, compression="zstd"))
-    if start.startswith(b"BZh"):
-        return lambda path: cast("IO[bytes]", BZ2File(path))
-    if start.startswith(b"\xfd7zXZ\x00"):
-        return lambda path: cast("IO[bytes]", lzma.open(path))
-    return None
+def _members(path: Path, name: str, start: bytes) -> Iterator[tuple[str, Callable[[], Any]]] | None:
+    """The files of an archive, and how each is opened; None of what is no archive."""
+    if start.startswith(b"PK\x03\x04"):
+        archive = zipfile.ZipFile(path)
+        # A spreadsheet or a text of an office is recognised, and refused by its name.
+        is_office = "[Content_Types].xml" in archive.namelist()
+        return None if is_office else _of_zip(archive, name)
+    return _of_tar(path) if start[257:262] == b"ustar" else None
 
 
-def _of_zip(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int) -> Iterator[tuple[str, Path]]:
-    with zipfile.ZipFile(path) as archive:
-        members = [m for m in archive.infolist() if not m.is_dir()]
-        if any(m.filename == "[Content_Types].xml" for m in members):
-            # A spreadsheet or a text of an office: it is recognised, and refused by its name.
-            yield name, path
-            return
-        _refuse_many(name, len(members))
-        for member in members:
+def _of_zip(archive: zipfile.ZipFile, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    with archive:
+        for member in archive.infolist():
             if member.flag_bits & 1:
                 raise InputFormat(f"{name} holds {member.filename[:80]!r} under a password", "unpack it")
-            if _is_of_graph(member.filename):
-                at, inner = _copied(partial(archive.open, member), member.filename, scratch, guard)
-                yield from _unpacked(at, inner, scratch, guard, depth + 1)
+            if not member.is_dir():
+                yield member.filename, partial(archive.open, member)
 
 
-def _of_tar(path: Path, name: str, scratch: Path, guard: Unpacking, depth: int) -> Iterator[tuple[str, Path]]:
+def _of_tar(path: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     with tarfile.open(path) as archive:
-        for count, member in enumerate(archive, 1):
-            _refuse_many(name, count)
-            if member.isfile() and _is_of_graph(member.name):
-                at, inner = _copied(partial(_member, archive, member), member.name, scratch, guard)
-                yield from _unpacked(at, inner, scratch, guard, depth + 1)
+        for member in archive:
+            if member.isfile():
+                yield member.name, partial(archive.extractfile, member)
 
 
-def _member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    return archive.extractfile(member) or BytesIO()
-
-
-def _refuse_many(name: str, count: int) -> None:
-    if count > MOST_FILES:
-        raise InputFormat(f"{name} holds more than {MOST_FILES:,} files", "name those of one graph")
-
-
-def _is_of_graph(name: str) -> bool:
-    last = Path(name).name
-    is_remark = last.partition(".")[0].lower() in _NOT_OF_A_GRAPH
-    return not is_remark and not last.startswith(".") and "__MACOSX" not in name
-
-
-def _copied(opening: Callable[[], IO[bytes]], name: str, scratch: Path, guard: Unpacking) -> tuple[Path, str]:
+def _copied(opening: Callable[[], Any], name: str, scratch: Path, guard: Unpacking) -> tuple[Path, str]:
     """A plain copy under a name of our own, within the limits of what a packed file may become in all."""
     at = scratch / f"unpacked-{uuid4().hex}"
     with opening() as stream, at.open("wb") as out:

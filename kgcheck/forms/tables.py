@@ -12,52 +12,22 @@ import pyarrow as pa
 from kgcheck.duck import insert_arrow
 from kgcheck.errors import InputFormat, KgcheckError
 from kgcheck.forms.source import Source
+from kgcheck.inputs import MIB
 
 _TEXTS = pa.map_(pa.string(), pa.string())
-_NODES = pa.schema(
-    [
-        ("id", pa.string()),
-        ("labels", pa.list_(pa.string())),
-        ("properties", _TEXTS),
-        ("file", pa.int32()),
-        ("line", pa.int64()),
-    ]
-)
-_EDGES = pa.schema(
-    [
-        ("head", pa.string()),
-        ("relation", pa.string()),
-        ("tail", pa.string()),
-        ("properties", _TEXTS),
-        ("file", pa.int32()),
-        ("line", pa.int64()),
-    ]
-)
-_REJECTED = pa.schema(
-    [(n, pa.int64() if n == "line" else pa.string()) for n in ("file", "line", "reason", "detail", "row_text")]
-)
-_TOGETHER = 20_000
+_DESCRIBED = {"properties": _TEXTS, "file": pa.int32(), "line": pa.int64()}
+_SCHEMAS = {
+    "node": pa.schema({"id": pa.string(), "labels": pa.list_(pa.string()), **_DESCRIBED}),
+    "edge": pa.schema({"head": pa.string(), "relation": pa.string(), "tail": pa.string(), **_DESCRIBED}),
+    "quarantine": pa.schema(
+        {n: pa.int64() if n == "line" else pa.string() for n in ("file", "line", "reason", "detail", "row_text")}
+    ),
+}
+TOGETHER = 20_000
+"""Rows that are put into a table together."""
 
-Texts = Mapping[str, str]
-
-
-class NodeRow(NamedTuple):
-    """A node as a file states it: id, labels, properties as texts, and the line where it stands, if that is known."""
-
-    id: str
-    labels: Sequence[str] = ()
-    properties: Texts = {}
-    line: int | None = None
-
-
-class EdgeRow(NamedTuple):
-    """An edge as a file states it."""
-
-    head: str
-    relation: str
-    tail: str
-    properties: Texts = {}
-    line: int | None = None
+_LARGEST_BATCH = 64 * MIB
+"""Characters that are in memory together, about."""
 
 
 class RejectedRow(NamedTuple):
@@ -102,24 +72,22 @@ class GraphTables:
         self.listing_files: set[int] = set()
         self.more_rejected = 0
         texts, place = "properties MAP(VARCHAR, VARCHAR)", "file INTEGER, line BIGINT"
-        db.execute(f"CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place})").fetchall()
-        db.execute(f"CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place})").fetchall()
         db.execute(
-            "CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR)"
+            f"""
+            CREATE TABLE node (id VARCHAR, labels VARCHAR[], {texts}, {place});
+            CREATE TABLE edge (head VARCHAR, relation VARCHAR, tail VARCHAR, {texts}, {place});
+            CREATE TABLE quarantine (file VARCHAR, line BIGINT, reason VARCHAR, detail VARCHAR, row_text VARCHAR);
+            """
         ).fetchall()
 
-    def add_nodes(self, source: Source, rows: Iterable[NodeRow]) -> None:
-        """Add nodes."""
-        self._add("node", _NODES, ((r.id, list(r.labels), _texts(r.properties), source.number, r.line) for r in rows))
-
-    def add_edges(self, source: Source, rows: Iterable[EdgeRow]) -> None:
-        """Add edges."""
-        rows_ = ((r.head, r.relation, r.tail, _texts(r.properties), source.number, r.line) for r in rows)
-        self._add("edge", _EDGES, rows_)
+    def add(self, table: str, rows: Iterable[Sequence[object]]) -> None:
+        """Append rows to a table, properties as pairs."""
+        for some in arrow_tables(rows, _SCHEMAS[table]):
+            insert_arrow(self.db, table, some)
 
     def reject(self, source: Source, rows: Iterable[RejectedRow]) -> None:
         """Keep what could not be read, with the reason."""
-        self._add("quarantine", _REJECTED, ((source.name, *row) for row in rows))
+        self.add("quarantine", ((source.name, *row) for row in rows))
 
     def merge_files(self) -> None:
         """Make one node of what several files state of an id, and one edge of what several state alike.
@@ -135,19 +103,15 @@ class GraphTables:
                 SELECT id, list_distinct(flatten(list(labels ORDER BY file))) AS labels,
                        flatten(list(map_entries(properties) ORDER BY file)) AS entries,
                        min(file) AS file, min_by(line, file) AS line
-                FROM node WHERE {own} GROUP BY id HAVING count(DISTINCT file) > 1)
-            """
-        ).fetchall()
-        self.db.execute(f"DELETE FROM node WHERE {own} AND id IN (SELECT id FROM merged)").fetchall()
-        self.db.execute("INSERT INTO node SELECT * FROM merged").fetchall()
-        self.db.execute(
-            f"""
+                FROM node WHERE {own} GROUP BY id HAVING count(DISTINCT file) > 1);
+            DELETE FROM node WHERE {own} AND id IN (SELECT id FROM merged);
+            INSERT INTO node SELECT * FROM merged;
             DELETE FROM edge WHERE rowid IN (SELECT rowid FROM (
                 SELECT rowid, file, min(file) OVER (PARTITION BY head, relation, tail, properties::VARCHAR) AS first
-                FROM edge WHERE {own}) WHERE file <> first)
+                FROM edge WHERE {own}) WHERE file <> first);
+            DROP TABLE merged;
             """
         ).fetchall()
-        self.db.execute("DROP TABLE merged").fetchall()
 
     def renamed(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of columns, those that somebody has said what they hold by what is known to hold that."""
@@ -162,9 +126,8 @@ class GraphTables:
         """Take back what was read of files since a copy of the `remarks`: they are left out, or read again."""
         vars(self).update({name: copy(value) for name, value in before.items()})
         for source in sources:
-            for table in ("node", "edge"):
-                self.db.execute(f"DELETE FROM {table} WHERE file = {source.number}").fetchall()
-            self.db.execute("DELETE FROM quarantine WHERE file = ?", [source.name]).fetchall()
+            for table, file in (("node", source.number), ("edge", source.number), ("quarantine", source.name)):
+                self.db.execute(f"DELETE FROM {table} WHERE file = ?", [file]).fetchall()
 
     def note(self, source: Source, remark: str) -> None:
         """Keep a remark on a file."""
@@ -184,13 +147,16 @@ class GraphTables:
         of_file = f" WHERE file = {source.number}" if source else ""
         return int(self.db.execute(f"SELECT count(*) FROM {table}{of_file}").fetchall()[0][0])
 
-    def _add(self, table: str, schema: pa.Schema, rows: Iterator[tuple[object, ...]]) -> None:
-        while some := list(islice(rows, _TOGETHER)):
-            columns = [
-                pa.array(column, field.type) for column, field in zip(zip(*some, strict=True), schema, strict=True)
-            ]
-            insert_arrow(self.db, table, pa.table(columns, schema))
 
-
-def _texts(properties: Texts) -> list[tuple[str, str]]:
-    return [(name, value) for name, value in properties.items() if value]
+def arrow_tables(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Rows as Arrow tables, some thousands in each, or fewer where their texts are long."""
+    left = iter(rows)
+    while some := list(islice(left, 1)):
+        size = 0
+        for row in islice(left, TOGETHER - 1):
+            some.append(row)
+            size += sum(len(value) for value in row if isinstance(value, str))
+            if size > _LARGEST_BATCH:
+                break
+        columns = zip(*some, strict=True)
+        yield pa.table([pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)], schema)

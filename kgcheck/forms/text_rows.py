@@ -38,10 +38,6 @@ class Dialect(NamedTuple):
     first: int
     """Number of the line of the first row."""
 
-    def with_header(self, header: Sequence[str]) -> "Dialect":
-        """The same, with a header that stands elsewhere."""
-        return self._replace(header=tuple(header), first=self.comments + 1)
-
 
 def dialect_of(source: Source) -> Dialect | None:
     """Tell the dialect of a file; None where it is no table of two and more columns."""
@@ -146,7 +142,7 @@ class TextRows:
     def __init__(self, source: Source, dialect: Dialect, width: int) -> None:
         self._source = source
         self._dialect = dialect
-        self._width = width
+        self.width = width
         self.rejected: list[RejectedRow] = []
         self.short = 0
         self._first_width = 0
@@ -187,8 +183,8 @@ class TextRows:
         header = self._dialect.separator.join(self._dialect.header)
         if pc.any(pc.equal(text, header), min_count=0).as_py():
             return self._slowly(lines, raw, open_)
-        if not is_first and pc.all(pc.equal(pc.list_value_length(fields), self._width), min_count=0).as_py():
-            self._first_width = self._first_width or self._width
+        if not is_first and pc.all(pc.equal(pc.list_value_length(fields), self.width), min_count=0).as_py():
+            self._first_width = self._first_width or self.width
             return pa.table([lines, fields], self.SCHEMA)
         return self._slowly(lines, raw, open_)
 
@@ -221,7 +217,7 @@ class TextRows:
                 if len(open_) > _LONGEST_RECORD:
                     waiting.extendleft(reversed(self._not_closed(open_)))
                 continue
-            if len(fields) > self._width and open_:
+            if len(fields) > self.width and open_:
                 # The next quote that is not closed seems to close it.
                 open_.append(_Line(line, data))
                 waiting.extendleft(reversed(self._not_closed(open_)))
@@ -238,15 +234,15 @@ class TextRows:
                 self._reject(line, "header_as_data", "the numbers of columns, and no row", whole)
                 continue
             self._first_width = self._first_width or len(fields)
-            if len(fields) > self._width:
+            if len(fields) > self.width:
                 # Rows may be cut off or filled up; where the first is neither, the fields of a longer one are shifted.
-                if self._first_width == self._width or any(field.strip() for field in fields[self._width :]):
-                    self._reject(line, "field_count", f"{len(fields)} fields, not {self._width}", whole)
+                if self._first_width == self.width or any(field.strip() for field in fields[self.width :]):
+                    self._reject(line, "field_count", f"{len(fields)} fields, not {self.width}", whole)
                     continue
-                fields = fields[: self._width]
-            elif len(fields) < self._width:
+                fields = fields[: self.width]
+            elif len(fields) < self.width:
                 self.short += 1
-                fields += [""] * (self._width - len(fields))
+                fields += [""] * (self.width - len(fields))
             kept.append((line, fields))
         numbers, rows = zip(*kept, strict=True) if kept else ((), ())
         return pa.table([pa.array(numbers, pa.int64()), pa.array(rows, pa.list_(pa.string()))], self.SCHEMA)

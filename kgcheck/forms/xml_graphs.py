@@ -9,50 +9,29 @@ from typing import Any
 
 from kgcheck.errors import InputFormat
 from kgcheck.forms.form import GraphForm
-from kgcheck.forms.rows import (
-    NO_RELATION,
-    RowBuffer,
-    buffered,
-    call_by_stated_ids,
-    separate_local_ids,
-    text_list,
-    without,
-)
+from kgcheck.forms.rows import NO_RELATION, RowBuffer, call_by_stated_ids, text_list, without
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from kgcheck.inputs import DEEPEST, LARGEST_DOCUMENT, MIB, Bounded
 
 _ROOT = re.compile(r"(?>(?:\s|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>)*)<(?:[\w.-]+:)?([\w.-]+)([^>]*)", re.DOTALL)
 _RELATIONS = (
-    "relation",
-    "predicate",
-    "interaction",
-    "shared interaction",
-    "label",
-    "labels",
-    "edge_type",
-    "type",
-    "kind",
+    *("relation", "predicate", "interaction", "shared interaction", "label", "labels", "edge_type", "type", "kind"),
 )
 _KINDS = ("category", "labels", "node_type", "kind", "type")
+_READ = ("node", "edge", "key")
+_DRAWN = ("NodeLabel", "EdgeLabel")
+"""Elements in which yEd keeps labels among what it draws."""
 
 
 def xml_root(source: Source) -> tuple[str, str]:
     """Name and attributes of the element that an XML file begins with, without its namespace; of others, nothing."""
-    found = _ROOT.match(source.text) if source.text.lstrip().startswith("<") else None
+    found = _ROOT.match(source.text)
     return (found[1], found[2]) if found else ("", "")
 
 
-def _fits_graphml(source: Source) -> bool:
-    return xml_root(source)[0] == "graphml"
-
-
-def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
-    """Starts and ends of a file's elements, tags without namespace, with the elements around each.
-
-    Raises:
-        InputFormat: It is no XML, has entities, or nests too deep.
-    """
+def _elements(source: Source) -> Iterator[tuple[Any, list[Any]]]:
+    """A file's elements as they end, tags without namespace, with the elements around each; none has entities."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, iterparse
 
@@ -66,11 +45,10 @@ def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
                         raise InputFormat(
                             f"{source.name} nests elements deeper than {DEEPEST}", "no graph does: fetch it again"
                         )
-                    yield event, element, around
                     around.append(element)
                 else:
                     around.pop()
-                    yield event, element, around
+                    yield element, around
                     raw.mark()
     except (ParseError, DefusedXmlException, OSError, EOFError, LookupError, ValueError) as error:
         raise InputFormat(
@@ -80,46 +58,30 @@ def elements(source: Source) -> Iterator[tuple[str, Any, list[Any]]]:
 
 def _read_graphml(sources: Sequence[Source], tables: GraphTables) -> None:
     for source in sources:
-        with buffered(source, tables) as buffer:
+        with RowBuffer(source, tables) as buffer:
             keys: dict[str, str] = {}
             defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
             passed = Counter[str]()
-            for event, element, around in elements(source):
-                if event == "start":
-                    continue
+            for element, around in _elements(source):
                 if element.tag == "key":
-                    _graphml_key(element, keys, defaults)
+                    name = keys[element.get("id", "")] = element.get("attr.name") or element.get("id", "")
+                    default = next((child.text for child in element if child.tag == "default"), None)
+                    for tag, values in defaults.items():
+                        if default and element.get("for", "all") in (tag, "all"):
+                            values[name] = default
                 elif element.tag in ("node", "edge"):
                     found = {**defaults[element.tag], **_graphml_data(element, keys)}
                     (_graphml_node if element.tag == "node" else _graphml_edge)(buffer, element, found)
                 elif element.tag in ("hyperedge", "port"):
                     passed[element.tag] += 1
-                _let_go(element, around, ("node", "edge", "key"))
+                if element.tag in _READ or not any(a.tag in _READ for a in around):
+                    # It is read, and nothing around it still is.
+                    element.clear()
+                    if around and element.tag in _READ:
+                        around[-1].remove(element)
             for name, count in passed.items():
                 buffer.note(f"read without {name} elements ({count:,})")
-    if not call_by_stated_ids(sources, tables):
-        separate_local_ids(sources, tables)
-
-
-def _let_go(element: Any, around: list[Any], kept: Sequence[str]) -> None:
-    """Free an element that is read, unless one around it is not."""
-    if not any(a.tag in kept for a in around) or element.tag in kept:
-        element.clear()
-        if around and element.tag in kept:
-            around[-1].remove(element)
-
-
-def _graphml_key(element: Any, keys: dict[str, str], defaults: dict[str, dict[str, str]]) -> None:
-    id_, name = element.get("id", ""), element.get("attr.name") or element.get("id", "")
-    keys[id_] = name
-    default = next((child.text for child in element if child.tag == "default"), None)
-    for tag, values in defaults.items():
-        if default and element.get("for", "all") in (tag, "all"):
-            values[name] = default
-
-
-_DRAWN = ("NodeLabel", "EdgeLabel")
-"""Elements in which yEd keeps labels among what it draws."""
+    call_by_stated_ids(sources, tables)
 
 
 def _graphml_data(element: Any, keys: dict[str, str]) -> dict[str, str]:
@@ -156,5 +118,5 @@ def _graphml_edge(buffer: RowBuffer, element: Any, found: dict[str, str]) -> Non
     buffer.edge(element.get("source"), relation, element.get("target"), rest)
 
 
-FORMS = (GraphForm("GraphML", _fits_graphml, _read_graphml),)
+FORMS = (GraphForm("GraphML", lambda source: xml_root(source)[0] == "graphml", _read_graphml),)
 """Forms of XML that are read."""

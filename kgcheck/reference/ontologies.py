@@ -11,9 +11,8 @@ import duckdb
 from kgcheck.duck import working_database
 from kgcheck.errors import InputError, InputFormat
 from kgcheck.forms.curies import obo_curie
-from kgcheck.forms.ontologies import FORMS
+from kgcheck.forms.form import form_of
 from kgcheck.forms.read import read_files
-from kgcheck.forms.recognise import form_of
 from kgcheck.forms.source import Source, sources
 from kgcheck.outputs import temporary_folder
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe
@@ -26,7 +25,7 @@ from kgcheck.standards.bioregistry import registry
 FORMAT = "ontology"
 """Format of files that are read here, in a `ReferenceFile`."""
 
-_FORMS = {form.name for form in FORMS} | {"OBO Graph JSON"}
+_FORMS = ("OBO", "OWL, RDF/XML", "OWL, Turtle", "OBO Graph JSON")
 _NAME = re.compile(
     r"""^ontology:[ \t]*(\S+)                                                   # OBO
     |<owl:Ontology\s[^>]{0,200}rdf:about="https?://purl\.obolibrary\.org/obo/([^">]{1,200})\.owl"  # RDF/XML

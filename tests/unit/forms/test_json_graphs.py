@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, KgcheckError
-from kgcheck.forms import json_files
+from kgcheck.forms import json_graphs
 from kgcheck.forms.curies import contraction
 from kgcheck.forms.json_graphs import FORMS, kind_of
 from kgcheck.forms.source import Source
@@ -387,7 +387,7 @@ def test_a_form_is_recognised_behind_a_long_beginning(tmp_path: Path) -> None:
 
 
 def test_a_document_that_is_too_large_is_refused_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_files, "LARGEST_GRAPH", 100)
+    monkeypatch.setattr(json_graphs, "LARGEST_GRAPH", 100)
 
     with pytest.raises(InputFormat, match="more than 0 MiB are not held") as caught:
         read(tmp_path / "graph.json", KGX)

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from kgcheck.duck import connected
 from kgcheck.errors import InputFormat
-from kgcheck.forms.obo import is_obo, read_obo
-from kgcheck.forms.ontologies import FORMS, REFUSED
+from kgcheck.forms.obo import FORMS as OBO_FORMS
+from kgcheck.forms.rdf import FORMS as RDF
+from kgcheck.forms.refused import REFUSED
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
 from tests.support.graph_files import read_any
 
+FORMS = [*OBO_FORMS, *RDF]
 OBO = r"""format-version: 1.2
 ontology: test
 
@@ -67,9 +69,6 @@ obo:EX_j a owl:NamedIndividual .
 [ a owl:Axiom ; owl:annotatedSource obo:EX_1 ; owl:annotatedProperty rdfs:label ; owl:annotatedTarget "one" ] .
 """
 )
-FUNCTIONAL = "Prefix(ex:=<http://example.org/>)\nOntology(<http://example.org/o>\nDeclaration(Class(ex:a)))"
-OWL_XML = '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>'
-MANCHESTER = "Prefix: ex: <http://example.org/>\nOntology: <http://example.org/o>\nClass: ex:a"
 
 
 def read(folder: Path, text: str, name: str = "ontology") -> GraphTables:
@@ -137,7 +136,7 @@ def test_a_line_of_obo_that_is_not_utf8_costs_itself_alone(tmp_path: Path) -> No
     path = tmp_path / "latin.obo"
     path.write_bytes(OBO.replace("name: nine", "name: ni\u00f1e").encode("latin-1").replace(b"\n", b"\r\n"))
     tables = GraphTables(connected())
-    read_obo([Source("latin.obo", path)], tables)
+    OBO_FORMS[0].read([Source("latin.obo", path)], tables)
 
     assert {id_ for (id_,) in tables.db.execute("SELECT id FROM node").fetchall()} == {"EX:1", "EX:9", "part_of"}
     assert tables.db.execute("SELECT line, reason, row_text FROM quarantine").fetchall() == [
@@ -171,20 +170,6 @@ def test_axioms_of_owl(tmp_path: Path) -> None:
     }
     assert tables.notes == ["1 SubClassOf axiom not read: no class and no property to some class stands there"]
     assert not tables.lists_nodes
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("OWL in functional syntax", FUNCTIONAL), ("OWL/XML", OWL_XML), ("OWL in Manchester syntax", MANCHESTER)],
-)
-def test_other_forms_of_owl_are_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / "file"
-    path.write_text(text, encoding="utf-8")
-    source = Source("file", path)
-    assert [refused.name for refused in REFUSED if refused.fits(source)] == [name]
-    assert not [form.name for form in FORMS if form.fits(source)]
-    path.write_text(OBO, encoding="utf-8")
-    assert not [refused.name for refused in REFUSED if refused.fits(Source("file", path))]
 
 
 _PIECES = [
@@ -255,7 +240,7 @@ def test_a_graph_that_is_owl(shared_data: Path, tmp_path: Path) -> None:
 def test_ontologies_of_providers(shared_data: Path) -> None:
     for path in sorted((shared_data / "ontologies").glob("*.obo")):
         source = Source(path.name, path)
-        assert is_obo(source), path
+        assert OBO_FORMS[0].fits(source), path
         tables = read_file(source)
         assert counted(tables, "Class") == len(re.findall(r"(?m)^\[Term\]", path.read_text())), path
         assert not tables.count("quarantine"), path

@@ -12,7 +12,6 @@ from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, MissingExtra
 from kgcheck.forms import rdf_parsing
 from kgcheck.forms.curies import contraction
-from kgcheck.forms.ontologies import FORMS as ONTOLOGIES
 from kgcheck.forms.rdf import FORMS
 from kgcheck.forms.source import Source, sources
 from kgcheck.forms.tables import GraphTables
@@ -42,7 +41,7 @@ def read(folder: Path, text: str | bytes, name: str = "graph") -> GraphTables:
 
 def read_files(*files: Source) -> GraphTables:
     tables = GraphTables(connected())
-    (form,) = {form for form in (*FORMS, *ONTOLOGIES) for file in files if form.fits(file)}
+    (form,) = {form for form in FORMS for file in files if form.fits(file)}
     form.read(files, tables)
     return tables
 
@@ -50,7 +49,7 @@ def read_files(*files: Source) -> GraphTables:
 def form_of(folder: Path, text: str) -> str:
     path = folder / "file"
     path.write_text(text, encoding="utf-8")
-    return ", ".join(form.name for form in (*FORMS, *ONTOLOGIES) if form.fits(Source("file", path)))
+    return ", ".join(form.name for form in FORMS if form.fits(Source("file", path)))
 
 
 def edges(tables: GraphTables) -> list[tuple[str, str, str]]:
@@ -284,7 +283,7 @@ def test_the_other_files_are_read(tmp_path: Path) -> None:
         files.append(Source(path.name, path, number))
     tables = GraphTables(connected())
     with pytest.raises(InputFormat, match=r"0\.ttl, line 6"):
-        FORMS[2].read(files, tables)
+        FORMS[4].read(files, tables)
     assert edges(tables) == [("ex:c", "ex:p", "ex:d")]
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from kgcheck.forms.form import GraphForm, RefusedForm
-from kgcheck.forms.ontologies import FORMS as ONTOLOGIES
-from kgcheck.forms.ontologies import REFUSED as OTHER_ONTOLOGIES
+from kgcheck.forms.obo import FORMS as OBO
 from kgcheck.forms.rdf import FORMS as RDF
 from kgcheck.forms.refused import REFUSED
 from kgcheck.forms.source import Source
 from kgcheck.forms.xml_graphs import FORMS as XML
 
-FORMS: tuple[GraphForm | RefusedForm, ...] = (*REFUSED, *OTHER_ONTOLOGIES, *ONTOLOGIES, *RDF, *XML)
+FORMS: tuple[GraphForm | RefusedForm, ...] = (*REFUSED, *OBO, *RDF, *XML)
 HEAD = 1 << 18
 
 

@@ -59,6 +59,9 @@ CASES: dict[str, list[str | bytes | dict[str, Any]]] = {
         '{"datasourceId": "x", "targetFromSourceId": "y"}\n{"datasourceId": "x", "diseaseId": 1}\n',
     ],
     "a summary of a graph": [{"nodes": {"biolink:Gene": {"id_prefixes": []}}, "edges": []}],
+    "OWL in functional syntax": ["Prefix(ex:=<http://e.org/>)\nOntology(<http://e.org/o>\nDeclaration(Class(ex:a)))"],
+    "OWL/XML": ['<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"/>'],
+    "OWL in Manchester syntax": ["Prefix: ex: <http://e.org/>\nOntology: <http://e.org/o>\nClass: ex:a"],
 }  # fmt: skip
 
 
@@ -96,7 +99,6 @@ def test_a_spreadsheet_is_not_unpacked(tmp_path: Path) -> None:
     "text",
     [
         "", "\n", "id\tname\nmatch (x)\ty\n", "subject\tpredicate\tobject\na\tb\tc\n", "source,target\ngraph,node\n",
-        "Prefix(:=<http://x.org/>)\nOntology(<http://x.org/>\nDeclaration(Class(:A))\n)\n",
         "format-version: 1.2\n\n[Term]\n",
         "<http://a> <http://b> <http://c> .\n", "@prefix a: <http://b#> .\na:b a:c a:d .\n", "A\tpp\tB\n(x)\ty\tz\n",
         "nodes:\n- id: a\nedges:\n- id: b\n", "C0000005|T116\nC1|x\n", "create table\tx\ty\n", "concept_id\tname\n",
@@ -113,9 +115,9 @@ def test_what_others_read_is_not_refused(tmp_path: Path, text: str) -> None:
 def test_real_files_have_one_form_at_most(shared_data: Path, tmp_path: Path) -> None:
     expected = {
         ".bel": "a BEL script", ".gpml": "GPML (WikiPathways)", ".metta": "MeTTa", ".graphml": "GraphML", ".cx": "CX",
-        ".cx2": "CX2", ".db": "SQLite (semantic-sql)",
+        ".cx2": "CX2", ".db": "SQLite (semantic-sql)", ".ofn": "OWL in functional syntax",
     }  # fmt: skip
-    others = {".tsv", ".ttl", ".nt", ".trig", ".obo", ".ofn", ".owl", ".txt", ".sif", ".att", ".gaf"}
+    others = {".tsv", ".ttl", ".nt", ".trig", ".obo", ".owl", ".txt", ".sif", ".att", ".gaf"}
     for path in sorted((shared_data / "foreign" / "forms").glob("*/files/*")):
         for source in sources([path], tmp_path):
             found = [f.name for f in KNOWN if f.fits(source)]

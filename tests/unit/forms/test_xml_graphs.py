@@ -136,7 +136,7 @@ def test_a_broken_file_is_refused(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_a_large_file_is_not_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "_TOGETHER", 100)
+    monkeypatch.setattr(rows, "TOGETHER", 100)
     nodes = "".join(f'<node id="A:{n}"><data key="d0">{"x" * 100}</data></node>\n' for n in range(8_000))
     path = written(tmp_path / "net.graphml", GRAPHML.replace("<hyperedge>", nodes + "<hyperedge>"))
     tracemalloc.start()
