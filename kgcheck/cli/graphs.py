@@ -25,7 +25,6 @@ from kgcheck.profile.folder import GRAPH, is_path, profile_names
 from kgcheck.profile.toml_files import Mistake, WrongFile
 
 if TYPE_CHECKING:
-    from kgcheck.loading.admin_import import OfflineImport
     from kgcheck.loading.load import LoadSummary
     from kgcheck.profile.schema import Schema
     from kgcheck.reference.snapshot import SourceRelease
@@ -91,8 +90,18 @@ def load(
     show(format_, summary.model_dump_json(indent=2), load_table(summary))
     if format_ == "table":
         _note_load(summary)
+    if files and neo4j_home:
+        from kgcheck.cli.console import RichProgress
+
+        with RichProgress().step("neo4j-admin database import"):
+            files.run(neo4j_home)
+    elif files:
+        from kgcheck.loading.admin_import import shell
+
+        note("with the server stopped, run:")
+        (live_text if format_ == "json" else text_result)(shell(files.command()) + "\n")
     if files:
-        _show_import(files, neo4j_home, directory, format_)
+        note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
     if summary.incomplete:
         click.get_current_context().exit(EXIT_INCOMPLETE)
 
@@ -130,20 +139,6 @@ def _note_load(summary: "LoadSummary") -> None:
         note(f"{summary.foreign:,} of them end in namespaces that the profile does not load{named}")
     if summary.incomplete:
         note(f"incomplete: {summary.incomplete}")
-
-
-def _show_import(files: "OfflineImport", home: Path | None, directory: Path, format_: str) -> None:
-    """Run neo4j-admin, or say how to."""
-    from kgcheck.cli.console import RichProgress
-    from kgcheck.loading.admin_import import shell
-
-    if home:
-        with RichProgress().step("neo4j-admin database import"):
-            files.run(home)
-    else:
-        note("with the server stopped, run:")
-        (live_text if format_ == "json" else text_result)(shell(files.command()) + "\n")
-    note(f"next: start the server, then kgcheck load {directory} --store bolt://localhost:7687 for the constraints")
 
 
 _RELEASE_OPTION = click.option(
@@ -245,7 +240,16 @@ def reference_build(
     """Build a snapshot from every file under DIRECTORY that a recipe of the profile, or the bibliography, knows."""
     stated = _stated_releases(releases)
     if kind == "bibliography":
-        _build_bibliography(workspace, directory, releases=stated, complete=complete, retractions=retractions)
+        from kgcheck.literature.bibliography import build_bibliography
+
+        known: dict[str, Any] = {"releases": stated, "complete": complete, "retractions": retractions}
+        out, settings = Path(workspace.reference or ""), workspace.settings
+        made = build_bibliography(directory, out, settings, progress=workspace.progress, **known)
+        _show_bibliography(workspace, "table")
+        shown = ", ".join(f"{count:,} of {source}" for source, count in made.statements.items())
+        note(f"{how_many(made.works, 'work')}; statements: {shown}")
+        if made.rejected:
+            note(f"{made.rejected:,} records were not read: {made.quarantine}")
         return
     if complete or retractions:
         raise UsageError("--complete and --retractions are of a bibliography", "add --kind bibliography")
@@ -313,18 +317,6 @@ def reference_diff(workspace: "Workspace", older: Path, newer: Path, format_: st
 
     changes = compare_snapshots(older, newer, workspace.schema)
     show(format_, [c.model_dump(mode="json") for c in changes], difference_table(changes))
-
-
-def _build_bibliography(workspace: "Workspace", directory: Path, **options: Any) -> None:
-    from kgcheck.literature.bibliography import build_bibliography
-
-    out, settings = Path(workspace.reference or ""), workspace.settings
-    built = build_bibliography(directory, out, settings, progress=workspace.progress, **options)
-    _show_bibliography(workspace, "table")
-    shown = ", ".join(f"{count:,} of {source}" for source, count in built.statements.items())
-    note(f"{how_many(built.works, 'work')}; statements: {shown}")
-    if built.rejected:
-        note(f"{built.rejected:,} records were not read: {built.quarantine}")
 
 
 def _show_bibliography(workspace: "Workspace", format_: str) -> None:
@@ -420,7 +412,9 @@ def profile_validate(profile: str, format_: str) -> None:
     Exit code 2 if anything is.
     """
     from kgcheck.profile.claims import load_claim_forms
+    from kgcheck.profile.reference_files import recipes_by_path
     from kgcheck.profile.validate import CLAIMS, validate_profile
+    from kgcheck.reference.selects import refusal
 
     if not is_path(profile) and Path(profile).is_dir():
         profile = f"./{profile}"
@@ -428,7 +422,15 @@ def profile_validate(profile: str, format_: str) -> None:
     def claims(schema: "Schema") -> object:
         return load_claim_forms(schema.address)
 
-    found = validate_profile(profile, {CLAIMS: claims, "reference": _selects})
+    def selects(schema: "Schema") -> None:
+        for path, recipe in recipes_by_path(schema).items():
+            rows = [rows for file in recipe.files for rows in file.rows]
+            if refused := [(one.table, why) for one in rows if (why := refusal(one.select))]:
+                raise WrongFile(
+                    path, [Mistake(where=f"files.rows[{table}].select", what=why) for table, why in refused]
+                )
+
+    found = validate_profile(profile, {CLAIMS: claims, "reference": selects})
     if format_ == "json":
         json_result(found.model_dump(mode="json"))
     else:
@@ -440,17 +442,6 @@ def profile_validate(profile: str, format_: str) -> None:
             result(f"{found.name}: {how_many(found.labels, 'label')}, {patterns}; nothing is wrong")
     if found.mistakes:
         click.get_current_context().exit(EXIT_USAGE)
-
-
-def _selects(schema: "Schema") -> None:
-    """Refuse selects that a recipe must not have."""
-    from kgcheck.profile.reference_files import recipes_by_path
-    from kgcheck.reference.selects import refusal
-
-    for path, recipe in recipes_by_path(schema).items():
-        refused = [(rows.table, why) for f in recipe.files for rows in f.rows if (why := refusal(rows.select))]
-        if refused:
-            raise WrongFile(path, [Mistake(where=f"files.rows[{table}].select", what=why) for table, why in refused])
 
 
 @click.group("ledger")

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
 import duckdb
@@ -43,7 +43,7 @@ from kgcheck.graph.store import (
 from kgcheck.model import Ref, Triple
 from kgcheck.outputs import temporary_folder
 from kgcheck.profile.reference_files import shared_recipes
-from kgcheck.profile.schema import Label, Pattern, Schema, empty_schema
+from kgcheck.profile.schema import Holder, Label, Pattern, Schema, empty_schema
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.quoting import identifier, literal
 from kgcheck.settings import Settings
@@ -100,41 +100,34 @@ class DraftedStore:
     # What an audit reads
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See LoadTarget."""
-        columns = "".join(f", {self._value('label', label.name, name)}" for name in label.properties)
         yield from self._tables(
-            f"SELECT id{columns}, NULL::VARCHAR[] AS as_text FROM labelled_node WHERE label = {literal(label.name)}",
+            f"SELECT id{self._columns(label)}, NULL::VARCHAR[] AS as_text FROM labelled_node"
+            f" WHERE label = {literal(label.name)}",
             with_as_text(node_schema(label)),
         )
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See LoadTarget."""
-        number = self._numbers.get(str(pattern), -1)
-        columns = "".join(f", {self._value('edge', str(number), name)}" for name in pattern.properties)
         yield from self._tables(
-            f"SELECT head, tail{columns}, NULL::VARCHAR[] AS as_text FROM labelled_edge WHERE pattern = {number}",
+            f"SELECT head, tail{self._columns(pattern)}, NULL::VARCHAR[] AS as_text FROM labelled_edge"
+            f" WHERE pattern = {self._number(pattern)}",
             with_as_text(edge_schema(pattern)),
         )
 
     def counts(self) -> Counts:
-        """See LoadTarget."""
         nodes = dict.fromkeys(self.schema.label_names, 0)
         found = self._db.execute("SELECT label, count(*) FROM labelled_node GROUP BY label").fetchall()
         nodes |= {label: n for label, n in found if label in nodes}
         by_number = self._edges_by_pattern()
-        edges = {str(p): by_number.get(self._numbers.get(str(p), -1), 0) for p in self.schema.relations}
+        edges = {str(p): by_number.get(self._number(p), 0) for p in self.schema.relations}
         return Counts(nodes=nodes, edges=edges)
 
     def meta(self) -> dict[str, str]:
-        """See LoadTarget."""
         return {}
 
     def state(self) -> str | None:
-        """See GraphStore."""
         return self.files.digest
 
     def store_id(self) -> str:
-        """See GraphStore."""
         return hashlib.sha256(self.name.encode()).hexdigest()[:32]
 
     def unknown(self) -> dict[str, int]:
@@ -152,7 +145,6 @@ class DraftedStore:
         return dict(found)
 
     def stray_edges(self, limit: int) -> list[StrayEdge]:
-        """See GraphStore."""
         known = set(map(str, self.schema.relations))
         found: list[StrayEdge] = []
         for number, pattern in enumerate(self._drafted.relations):
@@ -196,57 +188,45 @@ class DraftedStore:
     # Single nodes and edges
 
     def node(self, ref: Ref) -> Properties | None:
-        """See GraphStore."""
         return self.nodes(self.schema.label(ref.label), [ref.id]).get(ref.id)
 
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
-        """See GraphStore."""
-        columns = "".join(f", {self._value('label', label.name, name)}" for name in label.properties)
-        rows = self._rows(
-            f"SELECT id{columns} FROM labelled_node WHERE label = ? AND list_contains(?, id) ORDER BY ALL",
-            [label.name, ids],
-        )
+        select = f"SELECT id{self._columns(label)} FROM labelled_node"
+        rows = self._rows(f"{select} WHERE label = ? AND list_contains(?, id) ORDER BY ALL", [label.name, ids])
         found: dict[str, Properties] = {}
         for row in rows:
             found.setdefault(row["id"], {name: value for name, value in row.items() if value is not None})
         return found
 
     def edges(self, triple: Triple) -> list[Properties]:
-        """See GraphStore."""
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        number = self._numbers.get(str(pattern), -1)
-        columns = ", ".join(self._value("edge", str(number), name) for name in pattern.properties) or "head"
         rows = self._rows(
-            f"SELECT {columns} FROM labelled_edge WHERE pattern = ? AND head = ? AND tail = ? ORDER BY ALL",
-            [number, triple.head.id, triple.tail.id],
+            f"SELECT head{self._columns(pattern)} FROM labelled_edge WHERE pattern = ? AND head = ? AND tail = ?"
+            " ORDER BY ALL",
+            [self._number(pattern), triple.head.id, triple.tail.id],
         )
         return [{n: v for n, v in row.items() if v is not None and n in pattern.properties} for row in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
-        """See GraphStore."""
         here, there = ("head", "tail") if direction == "out" else ("tail", "head")
         rows = self._rows(
             f"SELECT DISTINCT {there} AS id FROM labelled_edge WHERE pattern = ? AND {here} = ? ORDER BY 1 LIMIT ?",
-            [self._numbers.get(str(pattern), -1), ref.id, limit],
+            [self._number(pattern), ref.id, limit],
         )
         return [row["id"] for row in rows]
 
     def hops(self, ids: list[str], pattern: Pattern, direction: Direction) -> list[Hop]:
-        """See GraphStore."""
         here, there = ("head", "tail") if direction == "out" else ("tail", "head")
-        number = self._numbers.get(str(pattern), -1)
-        columns = "".join(f", {self._value('edge', str(number), name)}" for name in pattern.properties)
         found = self._db.execute(
-            f"SELECT {here}, {there}{columns} FROM labelled_edge WHERE pattern = ? AND list_contains(?, {here})"
-            " LIMIT ?",
-            [number, ids, MOST_HOPS + 1],
+            f"SELECT {here}, {there}{self._columns(pattern)} FROM labelled_edge"
+            f" WHERE pattern = ? AND list_contains(?, {here}) LIMIT ?",
+            [self._number(pattern), ids, MOST_HOPS + 1],
         ).fetchall()
         return read_hops(found, pattern)
 
     # What its owner stated
 
     def parts(self) -> dict[str, int]:
-        """See StatingStore."""
         sources = f"SELECT {_OWNER} AS source, count(*) AS n FROM edge GROUP BY ALL ORDER BY n DESC, source"
         found: dict[str, int] = {}
         for part, select in (("source", sources), ("namespace", _NAMESPACES.format(without="''"))):
@@ -256,7 +236,6 @@ class DraftedStore:
         return found
 
     def stated_nodes(self, ids: Sequence[str]) -> dict[str, list[StatedElement]]:
-        """See StatingStore."""
         rows = self._rows(
             f"""
             WITH wanted AS (SELECT DISTINCT unnest(?::VARCHAR[]) AS id),
@@ -305,17 +284,8 @@ class DraftedStore:
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """Refuse it: files have no Cypher."""
-        self._refuse("a question in Cypher")
-
-    def prepare(self) -> None:
-        """Refuse it: files are only read."""
-        self._refuse("a load")
-
-    def _refuse(self, what_for: str) -> NoReturn:
-        raise StoreError(
-            f"{what_for} needs a graph store, and {self.name} is only read",
-            "load the graph: kgcheck load DIR --store graph.lbdb",
-        )
+        hint = "load the graph: kgcheck load DIR --store graph.lbdb"
+        raise StoreError(f"a question in Cypher needs a graph store, and {self.name} is only read", hint)
 
     def close(self) -> None:
         """Remove the temporary database."""
@@ -327,9 +297,14 @@ class DraftedStore:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _value(self, kind: str, holder: str, plain: str) -> str:
-        stated = self._stated.get((kind, holder, plain), plain)
-        return f"properties[{literal(stated)}] AS {identifier(plain)}"
+    def _number(self, pattern: Pattern) -> int:
+        return self._numbers.get(str(pattern), -1)
+
+    def _columns(self, holder: Holder) -> str:
+        """SQL for the properties of a label or a pattern, by their names in the schema."""
+        of = ("label", holder.name) if isinstance(holder, Label) else ("edge", str(self._number(holder)))
+        stated = {plain: self._stated.get((*of, plain), plain) for plain in holder.properties}
+        return "".join(f", properties[{literal(name)}] AS {identifier(plain)}" for plain, name in stated.items())
 
     def _tables(self, statement: str, schema: pa.Schema) -> Iterator[pa.Table]:
         # A cursor of its own: others may read while this one is under way.
@@ -411,11 +386,9 @@ class ServerCopy(DraftedStore):
         return schema, left_out
 
     def store_id(self) -> str:
-        """See GraphStore."""
         return self._id
 
     def state(self) -> str | None:
-        """See GraphStore."""
         return self._state
 
 

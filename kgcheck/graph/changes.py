@@ -140,7 +140,7 @@ class StoreChanges:
         return [EdgeState(triple, _properties(edge), str(key)) for edge, key in rows]
 
     def edges_of(self, ref: Ref) -> list[EdgeState]:
-        found: dict[tuple[str, str, str, str], EdgeState] = {}
+        found: dict[tuple[str, str], EdgeState] = {}
         label = self.schema.label(ref.label)
         if self._locks:
             self._rows("update_lock_edges", label_place(label), id=ref.id)
@@ -154,9 +154,7 @@ class StoreChanges:
                 for other, edge, key in self._rows(f"whole_edges_{side}", pattern_places(pattern), id=ref.id):
                     triple = _triple(ref, pattern, other, outwards=side == "out")
                     mine += 1
-                    found[pattern.type, pattern.head, pattern.tail, str(key)] = EdgeState(
-                        triple, _properties(edge), str(key)
-                    )
+                    found[str(pattern), str(key)] = EdgeState(triple, _properties(edge), str(key))
             if sum(degrees.values()) != mine:
                 raise NotAsExpected(f"{ref} has edges of a kind that the profile does not describe")
         return list(found.values())

@@ -27,7 +27,7 @@ from kgcheck.graph.queries import (
 )
 from kgcheck.graph.queries import same as same_values
 from kgcheck.graph.query_process import QueryProcess
-from kgcheck.graph.reads import CatalogueReads
+from kgcheck.graph.reads import CatalogueReads, Row, Shape, unknown_names
 from kgcheck.graph.store import (
     AS_TEXT,
     META_LABEL,
@@ -44,10 +44,9 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
-from kgcheck.graph.unknown import Shape, unknown_names
 from kgcheck.locks import FileLock, in_use
 from kgcheck.outputs import make_folder
-from kgcheck.profile.schema import KEY, Label, Pattern, PropertyType, Schema
+from kgcheck.profile.schema import Label, Pattern, PropertyType, Schema
 
 _MARKS: dict[str, PropertyType] = dict.fromkeys(MARKS, "string")
 
@@ -115,12 +114,12 @@ class EmbeddedStore(CatalogueReads):
             return []
         places = hop_places(pattern) | {"where": self._of_edges(pattern)}
         if len(ids) > _FEW:
-            rows = self._rows(self._cypher.text(f"hops_{direction}", **places), ids=ids, limit=MOST_HOPS + 1)
+            rows = self._rows(f"hops_{direction}", places, ids=ids, limit=MOST_HOPS + 1)
         else:
             text = self._cypher.text(f"hops_{direction}_one", **places)
             rows = []
             for id_ in ids:
-                rows += self._rows(text, id=id_, limit=MOST_HOPS + 1 - len(rows))
+                rows += self._read(text, {"id": id_, "limit": MOST_HOPS + 1 - len(rows)})
         return read_hops(rows, pattern)
 
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
@@ -129,10 +128,11 @@ class EmbeddedStore(CatalogueReads):
             raise StoreError(f"the store {self.name} is closed")
         if self._database.read_only is False:
             raise StoreError(f"the store {self.name} is open for writing", "open it for reading to ask it")
+        hides = any(map(self._hides, self._own_tables & self._tables.keys()))
         try:
             with self._asking:
                 self._guarded = self._guarded or QueryProcess(Path(self.name))
-            rows = self._guarded.rows(self._leaving_out(reading), limit, timeout_s)
+            rows = self._guarded.rows(reading.leaving_out() if hides else reading, limit, timeout_s)
         except RuntimeError as error:
             raise self._mapped(error) from error
         if any(len(row) != len(reading.columns) for row in rows):
@@ -141,7 +141,7 @@ class EmbeddedStore(CatalogueReads):
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
         if label.name in self._tables:
-            places = label_place(label) | {"where": self._of_nodes(label.name)}
+            places = label_place(label) | {"where": where(self._hidden(n=label.name))}
             text = self._cypher.text("scan_nodes", **places, properties=projection("n", label.properties))
             yield self._scan(text, node_columns(label))
 
@@ -172,13 +172,14 @@ class EmbeddedStore(CatalogueReads):
 
     def unknown(self) -> dict[str, int]:
         nodes, edges = list[Shape](), list[Shape]()
-        for name, kind in self._rows(self._cypher.text("tables")):
+        for name, kind in self._rows("tables"):
             if name == META_LABEL or "`" in name:
                 continue
             of, shapes = ("node", nodes) if kind == "NODE" else ("edge", edges)
             hidden = self._hidden(few=False, **{"n" if of == "node" else "r": name})
             count = {"label" if of == "node" else "table": f"`{name}`", "where": where(hidden)}
-            known = self._described(name)
+            holders = [h for h in self.schema.holders if name == (h.name if isinstance(h, Label) else h.type)]
+            known = {column for h in holders for column in ("id", *h.properties)}
             shapes.append(([name], [], self._count("count_nodes" if of == "node" else "count_table_edges", **count)))
             # A table that the profile lacks is told as a whole; of the others, the names are the schema's.
             for column in self._columns(name) if known else ():
@@ -186,11 +187,6 @@ class EmbeddedStore(CatalogueReads):
                     places = {"table": f"`{name}`", "property": f"`{column}`", "also": also(hidden)}
                     shapes.append(([name], [column], self._count(f"count_{of}_values", **places)))
         return {what: n for what, n in unknown_names(self.schema, nodes, edges).items() if n}
-
-    def _described(self, table: str) -> set[str]:
-        """The columns that the profile knows of a table; empty where it lacks the table."""
-        holders = [h for h in self.schema.holders if table == (h.name if isinstance(h, Label) else h.type)]
-        return {name for h in holders for name in ("id", *h.properties)}
 
     def _own_id(self) -> str:
         return str(Path(self.name).resolve())
@@ -200,72 +196,65 @@ class EmbeddedStore(CatalogueReads):
         self.prepare_records()
         for label in self.schema.labels:
             types = {name: p.type for name, p in label.properties.items()} | _MARKS
-            self._rows(self._cypher.text("create_node_table", **label_place(label), columns=columns(types)))
+            self._rows("create_node_table", {**label_place(label), "columns": columns(types)})
         for relation in self.schema.relation_types:
             patterns = self.schema.patterns(relation)
             pairs = ", ".join(f"FROM {quoted(p.head)} TO {quoted(p.tail)}" for p in patterns)
             types = _merged_types(patterns) | _MARKS
-            text = self._cypher.text("create_rel_table", relation=quoted(relation), pairs=pairs, columns=columns(types))
-            self._rows(text)
+            places = {"relation": quoted(relation), "pairs": pairs, "columns": columns(types)}
+            self._rows("create_rel_table", places)
         self._tables = self._read_tables()
 
     def add_nodes(self, label: Label, rows: pa.Table) -> None:
         table = rows.select(node_columns(label).names)
         names = "".join(f", {quoted(n)}" for n in label.properties)
         with self.changing([label.name]):
-            self._rows(self._cypher.text("copy_nodes", **label_place(label), names=names), rows=table)
+            self._rows("copy_nodes", {**label_place(label), "names": names}, rows=table)
 
     def update_nodes(self, label: Label, rows: pa.Table) -> None:
         if not label.properties:
             return
         assignments = ", ".join(f"n.{quoted(p)} = {quoted(p)}" for p in label.properties)
-        text = self._cypher.text("update_nodes", **label_place(label), assignments=assignments)
+        places = {**label_place(label), "assignments": assignments}
         with self.changing([label.name]):
-            self._rows(text, rows=rows.select(node_columns(label).names))
+            self._rows("update_nodes", places, rows=rows.select(node_columns(label).names))
 
     def add_edges(self, pattern: Pattern, rows: pa.Table) -> None:
-        merged = list(_merged_types(self.schema.patterns(pattern.type)))
-        table = rows.select(edge_columns(pattern).names)
-        given = [n for n in merged if n in pattern.properties]
+        given = [n for n in _merged_types(self.schema.patterns(pattern.type)) if n in pattern.properties]
         names = f"({', '.join(quoted(n) for n in given)})"
-        text = self._cypher.text(
-            "copy_edges", relation=quoted(pattern.type), names=names, head_name=pattern.head, tail_name=pattern.tail
-        )
+        ends = {"head_name": pattern.head, "tail_name": pattern.tail}
         with self.changing([str(pattern)]):
-            self._rows(text, rows=table.select(["head", "tail", *given]))
+            places = {"relation": quoted(pattern.type), "names": names, **ends}
+            self._rows("copy_edges", places, rows=rows.select(["head", "tail", *given]))
 
     def remove_edges(self, pattern: Pattern, rows: pa.Table) -> None:
         same = same_values((f"r.{quoted(n)}", quoted(n)) for n in pattern.properties)
-        text = self._cypher.text("remove_edges", **pattern_places(pattern), same=same)
         with self.changing([str(pattern)]):
-            self._rows(text, rows=rows.select(edge_columns(pattern).names))
+            columns = rows.select(edge_columns(pattern).names)
+            self._rows("remove_edges", {**pattern_places(pattern), "same": same}, rows=columns)
 
     def remove_nodes(self, label: Label, rows: pa.Table) -> None:
         with self.changing([label.name]):
-            self._rows(self._cypher.text("remove_nodes", **label_place(label)), rows=rows.select(["id"]))
+            self._rows("remove_nodes", label_place(label), rows=rows.select(["id"]))
 
     def prepare_records(self) -> None:
-        self._rows(self._cypher.text("create_meta_table"))
+        self._rows("create_meta_table")
         self._tables = self._read_tables()
         self._make_states(new_state())
 
     @contextmanager
     def statements(self, *, write: bool) -> Iterator[Run]:
-
-        def run(text: str, parameters: dict[str, Any]) -> list[list[Any]]:
-            return self._rows(text, **parameters)
-
         if not write:
-            yield run
+            yield self._read
             return
-        self._rows(self._cypher.text("begin_write"))
+        self._rows("begin_write")
         try:
-            yield run
-            self._rows(self._cypher.text("commit"))
+            yield self._read
+            self._rows("commit")
         except BaseException:
             # A statement that fails ends the transaction by itself.
             with suppress(StoreError):
-                self._rows(self._cypher.text("rollback"))
+                self._rows("rollback")
             raise
 
     def close(self) -> None:
@@ -287,20 +276,8 @@ class EmbeddedStore(CatalogueReads):
     def _has(self, *names: str) -> bool:
         return self._tables.keys() >= set(names)
 
-    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[list[Any]]:
-        return self._rows(self._cypher.text(statement, **places), **parameters)
-
-    def _execute(self, statement: str, **parameters: Any) -> object:
-        return self._rows(self._cypher.text(statement), **parameters)
-
-    def _key(self, label: Label) -> str:
-        return KEY
-
     def _holds(self, pattern: Pattern) -> bool:
         return self._has(pattern.type, pattern.head, pattern.tail)
-
-    def _of_nodes(self, label: str) -> str:
-        return where(self._hidden(n=label))
 
     def _of_edges(self, pattern: Pattern) -> str:
         return where(self._hidden(a=pattern.head, r=pattern.type, b=pattern.tail))
@@ -324,24 +301,21 @@ class EmbeddedStore(CatalogueReads):
         places = {"table": f"`{table}`", "property": quoted(RETIRED), "also": ""}
         return RETIRED in self._columns(table) and self._count(f"count_{of}_values", **places) > 0
 
-    def _leaving_out(self, reading: Reading) -> Reading:
-        return reading.leaving_out() if any(map(self._hides, self._own_tables & self._tables.keys())) else reading
-
     def _columns(self, table: str) -> list[str]:
-        return [name for (name,) in self._rows(self._cypher.text("table_columns", table=f"'{table}'"))]
+        return [name for (name,) in self._rows("table_columns", {"table": f"'{table}'"})]
 
     def _add_marks(self) -> None:
         for table in sorted(self._own_tables & self._tables.keys()):
             present = self._columns(table)
             for mark in MARKS:
                 if mark not in present:
-                    self._rows(self._cypher.text("add_mark", table=quoted(table), mark=quoted(mark)))
+                    self._rows("add_mark", {"table": quoted(table), "mark": quoted(mark)})
 
     def _read_tables(self) -> dict[str, str]:
-        return {name: kind for name, kind in self._rows(self._cypher.text("tables"))}
+        return {name: kind for name, kind in self._rows("tables")}
 
     def _count(self, statement: str, **places: str) -> int:
-        return int(self._rows(self._cypher.text(statement, **places))[0][0])
+        return int(self._rows(statement, places)[0][0])
 
     def _scan(self, text: str, wanted: pa.Schema) -> pa.Table:
         # Not query_as_arrow, which LadybugDB 0.22 has and which is a fifth faster: it gives an empty text for a null.
@@ -350,9 +324,11 @@ class EmbeddedStore(CatalogueReads):
         nothing = pa.nulls(table.num_rows, pa.list_(pa.string()))
         return table.select(wanted.names).append_column(AS_TEXT, nothing).cast(with_as_text(wanted))
 
-    def _rows(self, text: str, **parameters: Any) -> list[list[Any]]:
+    def _read(self, text: str, parameters: dict[str, Any]) -> list[Row]:
         with self._run(text, parameters) as result:
             return [list(row) for row in result.get_all()]
+
+    _write = _read
 
     def _run(self, text: str, parameters: dict[str, Any]) -> ladybug.QueryResult:
         return self._result(lambda connection: connection.execute(text, parameters))

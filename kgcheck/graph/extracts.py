@@ -63,7 +63,10 @@ class GraphExtract:
         if first is None:
             return
         try:
-            self._make_folder()
+            if not self._folder.exists():
+                # Those of other states are of no more use.
+                rmtree(self._of_store, ignore_errors=True)
+                make_folder(self._folder, secret=True)
             with (
                 suppress(_GraphMoved),
                 replacing(path, secret=True) as partial,
@@ -78,12 +81,6 @@ class GraphExtract:
         except OSError as error:
             hint = "free disk space, or keep nothing: KGCHECK_KEEP_EXTRACT=false"
             raise StoreError(f"cannot keep what was read of the graph in {path.parent}: {error}", hint) from error
-
-    def _make_folder(self) -> None:
-        """Make the folder of this state; those of other states are of no more use."""
-        if not self._folder.exists():
-            rmtree(self._of_store, ignore_errors=True)
-            make_folder(self._folder, secret=True)
 
 
 def _read(path: Path) -> Iterator[pa.Table]:

@@ -168,7 +168,10 @@ class NameIndex:
         wanted = {*self.names[label.name], *(self._species.properties if self._species else ())}
         narrow = {name: described for name, described in label.properties.items() if name in wanted}
         for table in self._scan_nodes(label.model_copy(update={"properties": narrow})):
-            self._count_species(table, species)
+            for name in self._species.properties if self._species else ():
+                if self._species and name in table.column_names:
+                    stated = pc.sum(pc.equal(table.column(name), self._species.value)).as_py() or 0
+                    species.update({_OF_SPECIES: stated, _OF_OTHERS: table.num_rows - stated})
             table = table.filter(pc.not_equal(table.column("id"), NO_ID))
             ids = table.column("id").combine_chunks().cast(pa.string())
             # The id of another label's node, shared by this one, means the other.
@@ -186,13 +189,6 @@ class NameIndex:
                 parts.append(rows.filter(pc.not_equal(rows.column("key"), "")))
         counted = {kind: str(species[kind]) for kind in (_OF_SPECIES, _OF_OTHERS)}
         return pa.concat_tables(parts).combine_chunks().replace_schema_metadata(counted)
-
-    def _count_species(self, table: pa.Table, counted: Counter[bytes]) -> None:
-        species = self._species
-        for name in species.properties if species else ():
-            if species and name in table.column_names:
-                stated = pc.sum(pc.equal(table.column(name), species.value)).as_py() or 0
-                counted.update({_OF_SPECIES: stated, _OF_OTHERS: table.num_rows - stated})
 
     def find(self, keys: Iterable[str], labels: Iterable[str] = ()) -> Found:
         """Look folded names up, of some labels or of all; the surest nodes first."""
@@ -225,9 +221,7 @@ class NameIndex:
             for last in range(min(len(words), first + _MOST_WORDS), first, -1):
                 written = " ".join(t.text for t in words[first:last])
                 nodes = self._nodes_of(runs[first, last], known)
-                alone = last - first == 1
-                kept = [c for c in nodes if self._may_be(c, written) and not (alone and self._is_plain(token, c))]
-                if kept:
+                if kept := [node for node in nodes if self._is_meant(node, written, token)]:
                     found.append(NameLink(token.start, words[last - 1].end, written, _surest(kept)))
                     break
         return found
@@ -266,17 +260,16 @@ class NameIndex:
         for n in range(1, len(words) if len(words) < _MOST_HYPHENS else 1):
             yield f"{' '.join(words[:n])}-{' '.join(words[n:])}"
 
-    def _may_be(self, node: Candidate, written: str) -> bool:
+    def _is_meant(self, node: Candidate, written: str, token: Token) -> bool:
         """One word names a gene or protein only as it is written: SET is a gene, set is a word."""
-        if " " in written or node.ref.label not in self.exact or node.name == written:
+        if " " in written:
             return True
-        # A symbol with a digit in it is no word: tp53.
-        return any(c.isdigit() for c in written) and node.name.casefold() == written.casefold()
-
-    def _is_plain(self, token: Token, node: Candidate) -> bool:
-        if token.folded not in self._plain:
-            return False
-        return token.text != node.ref.id and not (token.text.isupper() and token.text == node.name)
+        if node.ref.label in self.exact and node.name != written:
+            # A symbol with a digit in it is no word: tp53.
+            if not any(c.isdigit() for c in written) or node.name.casefold() != written.casefold():
+                return False
+        is_name = written == node.ref.id or (written.isupper() and written == node.name)
+        return is_name or token.folded not in self._plain
 
     def malformed(self, token: Token) -> str | None:
         """The label whose ids a word looks like, though no node has that id."""

@@ -12,8 +12,9 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.errors import KgcheckError, StoreAccess, StoreError, StoreMissing, StoreUnavailable, UsageError
 from kgcheck.graph.changes import Run
+from kgcheck.graph.reads import Row
 from kgcheck.graph.result_limits import TooLargeAnswer, bounded_rows
-from kgcheck.graph.server import CypherServerStore, Row, Rows, shown
+from kgcheck.graph.server import CypherServerStore, Rows, shown
 from kgcheck.graph.store import Properties, Reading, states_in, states_text
 from kgcheck.profile.schema import Schema
 from kgcheck.settings import Settings

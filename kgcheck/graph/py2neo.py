@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from kgcheck.errors import MissingExtra, StoreUnavailable, StoreUnguarded
 from kgcheck.graph.neo4j import server_error
-from kgcheck.graph.server import CypherServerStore, Row, Rows
+from kgcheck.graph.reads import Row
+from kgcheck.graph.server import CypherServerStore, Rows
 from kgcheck.graph.store import Properties, Reading
 from kgcheck.profile.schema import Schema
 

@@ -2,6 +2,8 @@
 
 A file may hold places for names, ``<label>``, and for column lists, ``<columns>``. They are filled from the schema
 only; values travel as parameters. A file under ``cypher/<backend>/`` goes before the portable one of the same name.
+Statements are written for what kgcheck makes, keys called ``id`` that are texts. For labels of which the profile says
+otherwise, they are brought to that here; ids stay texts on this side.
 """
 
 import re
@@ -10,11 +12,14 @@ from functools import cache
 
 from kgcheck.errors import ConfigurationError
 from kgcheck.graph.marks import RETIRED
-from kgcheck.graph.node_keys import with_keys
-from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Pattern, PropertyType
+from kgcheck.profile.schema import KEY, NAME_OF_GRAPH, Label, Pattern, PropertyType
 from kgcheck.resources import resource_dir
 
 _PLACE = re.compile(r"<([a-z_]+)>")
+_NODE = re.compile(r":<(label|head|tail)> \{id: ([^{}]+)\}")
+_VALUE = re.compile(r"\b([abn])\.id\b")
+_PLACE_OF = {"n": "label", "a": "head", "b": "tail"}
+"""The variables that statements have for nodes, and the place that holds the label of each."""
 
 EMBEDDED_TYPES: dict[PropertyType, str] = {
     "string": "STRING",
@@ -36,8 +41,35 @@ class Catalogue:
         wanted = set(_PLACE.findall(statement))
         if wanted != set(places):
             raise ConfigurationError(f"statement {name!r} has the places {sorted(wanted)}, not {sorted(places)}")
-        statement = with_keys(statement, places, self._labels, quoted)
-        return _PLACE.sub(lambda m: places[m[1]], statement)
+        return _PLACE.sub(lambda m: places[m[1]], self._with_keys(statement, places))
+
+    def key_of(self, label: Label) -> str:
+        """The property that holds the ids of a label's nodes."""
+        return label.key if self._labels else KEY
+
+    def _with_keys(self, statement: str, places: Mapping[str, str]) -> str:
+        """A statement for the keys that its labels have."""
+        others = {quoted(label.name): label for label in self._labels if (label.key, label.key_type) != (KEY, "string")}
+        if not others:
+            return statement
+        # A node that is made may have more labels after its own, which may have a colon between its backticks.
+        own = {place: re.match("`[^`]*`", places.get(place, "")) for place in _PLACE_OF.values()}
+        of_place = {place: others.get(found[0]) if found else None for place, found in own.items()}
+
+        def node(found: re.Match[str]) -> str:
+            label = of_place[found[1]]
+            return f":<{found[1]}> {{{quoted(label.key)}: {wanted_key(found[2], label)}}}" if label else found[0]
+
+        def value(found: re.Match[str]) -> str:
+            variable, place = found[1], _PLACE_OF[found[1]]
+            if place in places:
+                label = of_place[place]
+                return read_key(variable, label) if label else found[0]
+            # Of any label: nodes that a profile does not describe may have no key at all.
+            names = dict.fromkeys(label.key for label in self._labels)
+            return f"coalesce({', '.join(f'toString({variable}.{quoted(name)})' for name in names)})"
+
+        return _VALUE.sub(value, _NODE.sub(node, statement))
 
 
 @cache
@@ -60,6 +92,20 @@ def quoted(name: str) -> str:
     if not is_name(name):
         raise ConfigurationError(f"{name!r} is not a schema name")
     return f"`{name}`"
+
+
+def read_key(variable: str, label: Label) -> str:
+    """An expression for the id of a node, as text."""
+    value = f"{variable}.{quoted(label.key)}"
+    return f"toString({value})" if label.key_type == "integer" else value
+
+
+def wanted_key(value: str, label: Label) -> str:
+    """An expression for the key that a node with this id has; null where none can."""
+    if label.key_type == "string":
+        return value
+    # An id has one form: 7 is no other way to write 007.
+    return f"CASE WHEN toString(toIntegerOrNull({value})) = {value} THEN toIntegerOrNull({value}) END"
 
 
 def label_place(label: Label) -> dict[str, str]:

@@ -10,6 +10,7 @@ import selectors
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -49,16 +50,15 @@ class QueryProcess:
         self._lock = Lock()
 
     def rows(self, reading: Reading, limit: int, timeout_s: float) -> list[list[Any]]:
-        request = {
-            "text": reading.text,
-            "parameters": reading.parameters,
-            "limited": reading.limited,
-            "limit": limit,
-            "timeout_s": timeout_s,
-        }
+        stated = {"text": reading.text, "parameters": reading.parameters, "limited": reading.limited}
+        request = {**stated, "limit": limit, "timeout_s": timeout_s}
         with self._lock:
             process = self._running()
-            answer = self._request(process, request, timeout_s + _GRACE_S)
+            with suppress(BrokenPipeError):
+                if process.stdin:
+                    process.stdin.write(json.dumps(request).encode() + b"\n")
+                    process.stdin.flush()
+            answer = self._answer(process, timeout_s + _GRACE_S)
         if answer.refused is not None:
             raise RuntimeError(answer.refused)
         if answer.rows is None:
@@ -97,15 +97,6 @@ class QueryProcess:
                 "run the same command again",
             )
         return self._process
-
-    def _request(self, process: "subprocess.Popen[bytes]", request: dict[str, Any], timeout_s: float) -> _Answer:
-        try:
-            if process.stdin:
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-        except BrokenPipeError:
-            pass
-        return self._answer(process, timeout_s)
 
     def _answer(self, process: "subprocess.Popen[bytes]", timeout_s: float) -> _Answer:
         """The next line of the process; it is ended where there is none in time."""

@@ -197,17 +197,13 @@ def _parsed(text: str) -> ParserRuleContext:
         try:
             tree = parser.script()
         finally:
-            _forget_when_large()
+            # By itself the parser never forgets a way of writing statements.
+            if sum(len(learnt.states) for learnt in CypherParser.decisionsToDFA) > _MOST_LEARNT:
+                fresh = [DFA(state, i) for i, state in enumerate(CypherParser.atn.decisionToState)]
+                CypherParser.decisionsToDFA, CypherParser.sharedContextCache = fresh, PredictionContextCache()
         errors.check()
     query: ParserRuleContext = tree.query()
     return query
-
-
-def _forget_when_large() -> None:
-    """Empty the tables of the parser where they have grown: by itself it never forgets a way of writing statements."""
-    if sum(len(learnt.states) for learnt in CypherParser.decisionsToDFA) > _MOST_LEARNT:
-        CypherParser.decisionsToDFA = [DFA(state, i) for i, state in enumerate(CypherParser.atn.decisionToState)]
-        CypherParser.sharedContextCache = PredictionContextCache()
 
 
 class _Tokens(CommonTokenStream):  # type: ignore[misc]

@@ -1,11 +1,13 @@
 """CatalogueReads: base class of both kinds of stores, with the reads that they share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
 from kgcheck.errors import StoreMissing
+from kgcheck.graph.marks import MARKS
 from kgcheck.graph.queries import Catalogue, label_place, pattern_places, where
 from kgcheck.graph.store import (
     META_LABEL,
@@ -26,6 +28,14 @@ from kgcheck.graph.store import (
 from kgcheck.model import Ref, Triple
 from kgcheck.profile.schema import Label, Pattern, Schema
 
+Row = Sequence[Any]
+"""Values that a statement returns, in the order of its RETURN."""
+
+Shape = tuple[Sequence[str], Sequence[str], int]
+"""Labels of a node, or the type of an edge; the names of the properties that it carries; how many are so."""
+
+UNKNOWN = ("label", "relation", "property")
+
 
 class CatalogueReads(ABC):
     """Reads of a graph store that are the same statements of the catalogue for all."""
@@ -44,24 +54,27 @@ class CatalogueReads(ABC):
         """The variables, given with their labels and relations, of which something retired is to be left out."""
 
     @abstractmethod
-    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> Sequence[Sequence[Any]]:
-        """The rows of a statement of the catalogue."""
+    def _read(self, text: str, parameters: dict[str, Any]) -> Iterable[Row]:
+        """Rows of a reading statement, streamed."""
 
     @abstractmethod
-    def _key(self, label: Label) -> str:
-        """Return the store's name for the key of a node."""
+    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
+        """Run a writing statement in a transaction of its own."""
 
     @abstractmethod
     def _own_id(self) -> str:
         """The name of a store that keeps no id."""
 
     @abstractmethod
-    def _execute(self, statement: str, **parameters: Any) -> object:
-        """Send a writing statement of the catalogue that has no places, as a transaction of its own."""
-
-    @abstractmethod
     def close(self) -> None:
         """See GraphStore."""
+
+    def _rows(self, statement: str, places: Mapping[str, str] | None = None, **parameters: Any) -> list[Row]:
+        """The rows of a statement of the catalogue."""
+        return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
+
+    def _execute(self, statement: str, **parameters: Any) -> None:
+        self._write(self._cypher.text(statement), parameters)
 
     def check(self, names: Sequence[str], *, create: bool, any_profile: bool = False) -> None:
         """Refuse a store that holds no graph, or another one: names are those of all labels or tables."""
@@ -74,14 +87,14 @@ class CatalogueReads(ABC):
         check_names(self.name, [name for name in names if name != META_LABEL], self.schema)
 
     def meta(self) -> dict[str, str]:
-        return {key: value for key, value in self._ask("meta_get", {})} if self._has(META_LABEL) else {}
+        return {key: value for key, value in self._rows("meta_get")} if self._has(META_LABEL) else {}
 
     def set_meta(self, key: str, value: str) -> None:
         self._execute("meta_set", key=key, value=value)
 
     def _identity(self) -> dict[str, str]:
         """The store's id and the states of its labels and patterns, by key, and whether a load is under way."""
-        return {key: value for key, value in self._ask("identity_get", {})} if self._has(META_LABEL) else {}
+        return {key: value for key, value in self._rows("identity_get")} if self._has(META_LABEL) else {}
 
     def _set_states(self, keys: Sequence[str], value: str) -> None:
         """Say in which state labels and patterns are, all or nothing."""
@@ -131,7 +144,7 @@ class CatalogueReads(ABC):
         if not ids or not self._has(label.name):
             return {}
         places = label_place(label) | {"where": where(self._hidden(few=True, n=label.name))}
-        rows, key = self._ask("nodes_by_ids", places, ids=ids), self._key(label)
+        rows, key = self._rows("nodes_by_ids", places, ids=ids), self._cypher.key_of(label)
         return one_of_each({"id": str(node[key])} | plain(node, label.properties) for (node,) in rows)
 
     def edges(self, triple: Triple) -> list[Properties]:
@@ -157,7 +170,7 @@ class CatalogueReads(ABC):
         """The nodes of each label; the store may hold some of all of them."""
         wheres = [where(self._hidden(n=label.name)) for label in labels]
         places = [label_place(label) | {"where": w} for label, w in zip(labels, wheres, strict=True)]
-        return [int(self._ask("count_nodes", p)[0][0]) for p in places]
+        return [int(self._rows("count_nodes", p)[0][0]) for p in places]
 
     def _count_edges(self, patterns: Sequence[Pattern]) -> list[int]:
         return [int(n) for pattern in patterns for (n,) in self._of_pattern("count_edges", pattern)]
@@ -168,4 +181,28 @@ class CatalogueReads(ABC):
         if not self._has(pattern.head, pattern.type, pattern.tail):
             return ()
         hidden = self._hidden(few=few, a=pattern.head, r=pattern.type, b=pattern.tail)
-        return self._ask(statement, pattern_places(pattern) | {"where": where(hidden)}, **parameters)
+        return self._rows(statement, pattern_places(pattern) | {"where": where(hidden)}, **parameters)
+
+
+def unknown_names(schema: Schema, nodes: Iterable[Shape], edges: Iterable[Shape]) -> dict[str, int]:
+    """Labels, relations and properties that a profile does not describe."""
+    found = Counter[str]()
+    of_label = {label.name: {label.key, *label.properties, *MARKS} for label in schema.labels}
+    of_relation: dict[str, set[str]] = {}
+    for pattern in schema.relations:
+        of_relation.setdefault(pattern.type, set(MARKS)).update(pattern.properties)
+    for labels, names, n in nodes:
+        if META_LABEL in labels:
+            continue
+        known = [name for name in labels if name in of_label]
+        also = {name for label in known for name in schema.label(label).also}
+        found.update({f"label {name}": n for name in labels if name not in of_label and name not in also})
+        for name in names if known else ():
+            if not any(name in of_label[label] for label in known):
+                found[f"property {known[0]}.{name}"] += n
+    for (relation,), names, n in edges:
+        if relation not in of_relation:
+            found[f"relation {relation}"] += n
+            continue
+        found.update({f"property {relation}.{name}": n for name in names if name not in of_relation[relation]})
+    return dict(sorted(found.items(), key=lambda item: (UNKNOWN.index(item[0].split(" ", 1)[0]), item[0])))

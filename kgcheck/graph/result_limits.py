@@ -19,11 +19,9 @@ def bounded_rows(rows: Iterable[Sequence[Any]], limit: int, longest_list: int | 
     size = len('{"rows": []}')
     for row in islice(rows, limit):
         size += len(json.dumps(row, default=str)) + len(", ")
-        if size > LONGEST_ANSWER or (longest_list is not None and any(_length(v) > longest_list for v in row)):
+        if size > LONGEST_ANSWER or (
+            longest_list is not None and any(isinstance(v, list) and len(v) > longest_list for v in row)
+        ):
             raise TooLargeAnswer
         kept.append(list(row))
     return kept
-
-
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, list) else 0

@@ -28,7 +28,7 @@ from kgcheck.graph.queries import (
     where,
 )
 from kgcheck.graph.queries import same as same_values
-from kgcheck.graph.reads import CatalogueReads
+from kgcheck.graph.reads import CatalogueReads, Row, unknown_names
 from kgcheck.graph.store import (
     AS_TEXT,
     MOST_HOPS,
@@ -45,7 +45,6 @@ from kgcheck.graph.store import (
 )
 from kgcheck.graph.store import edge_schema as edge_columns
 from kgcheck.graph.store import node_schema as node_columns
-from kgcheck.graph.unknown import unknown_names
 from kgcheck.profile.schema import Holder, Label, Pattern, Property, PropertyType, Schema
 
 SCAN_ROWS = 50_000
@@ -71,8 +70,6 @@ _READ_AS: dict[PropertyType, str] = {
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-Row = Sequence[Any]
-"""Values that a statement returns, in the order of its RETURN."""
 Rows = Generator[Row, None, None]
 
 
@@ -107,10 +104,6 @@ class CypherServerStore(CatalogueReads):
         """Rows of a reading statement, streamed."""
 
     @abstractmethod
-    def _write(self, text: str, parameters: dict[str, Any]) -> list[Row]:
-        """Run a writing statement in a transaction of its own."""
-
-    @abstractmethod
     def query(self, reading: Reading, limit: int, timeout_s: float) -> list[Properties]:
         """See GraphStore."""
 
@@ -134,7 +127,9 @@ class CypherServerStore(CatalogueReads):
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
         wanted = with_as_text(edge_columns(pattern))
         places = pattern_places(pattern)
-        by_tail = self._leads_to_many(pattern)
+        # Where a relation leads from this head to several labels, and to this tail from no other head.
+        alike = self.schema.patterns(pattern.type)
+        by_tail = sum(p.head == pattern.head for p in alike) > 1 and sum(p.tail == pattern.tail for p in alike) == 1
         statement, degrees = ("scan_edges_by_tail", "tails_by_degree") if by_tail else ("scan_edges", "heads_by_degree")
         end, other = ("b", "a") if by_tail else ("a", "b")
         kept = self._kept("r", other)
@@ -162,28 +157,21 @@ class CypherServerStore(CatalogueReads):
                 while gathered := list(islice(rows, SCAN_ROWS)):
                     yield gathered
 
-    def _leads_to_many(self, pattern: Pattern) -> bool:
-        """Return whether a relation leads from this head to several labels, to this tail from no other head."""
-        patterns = self.schema.patterns(pattern.type)
-        return sum(p.head == pattern.head for p in patterns) > 1 and sum(p.tail == pattern.tail for p in patterns) == 1
-
     def stray_edges(self, limit: int) -> list[StrayEdge]:
         found: list[StrayEdge] = []
         unmarked = also(["a", "r", "b"] if self._hides_some() else [])
+
+        def end(side: str, labels: list[str], key: Any) -> dict[str, str]:
+            known = [name for name in self.schema.label_names if name in labels] or sorted(labels) or [""]
+            return {f"{side}_label": known[0], f"{side}_id": NO_ID if key is None else str(key)}
+
         for relation in self.schema.relation_types:
             allowed = [[p.head, p.tail] for p in self.schema.patterns(relation)]
             places = {"relation": quoted(relation), "also": unmarked}
             rows = self._rows("stray_edges", places, allowed=allowed, limit=max(0, limit - len(found)))
             for head_labels, head, tail_labels, tail in rows:
-                found.append(
-                    StrayEdge(
-                        head_label=self._shown(head_labels),
-                        head_id=NO_ID if head is None else str(head),
-                        relation=relation,
-                        tail_label=self._shown(tail_labels),
-                        tail_id=NO_ID if tail is None else str(tail),
-                    )
-                )
+                ends = end("head", head_labels, head) | end("tail", tail_labels, tail)
+                found.append(StrayEdge(relation=relation, **ends))
         return found
 
     def state(self) -> str | None:
@@ -191,7 +179,7 @@ class CypherServerStore(CatalogueReads):
         return None
 
     def _own_id(self) -> str:
-        """See CatalogueReads: the id of the database, which its address need not tell for long."""
+        # The id of the database, which its address need not tell for long.
         return self._database_id() or self.name
 
     def _database_id(self) -> str | None:
@@ -276,7 +264,11 @@ class CypherServerStore(CatalogueReads):
         # other end alone tells those of the pattern; otherwise every edge is looked at.
         sides = [[("", p.type, ""), (p.head, p.type, ""), ("", p.type, p.tail)] for p in patterns]
         distinct = list(dict.fromkeys(side for three in sides for side in three))
-        known = dict(zip(distinct, self._numbers([self._count_side(*side) for side in distinct]), strict=True))
+        texts = []
+        for head, relation, tail in distinct:
+            ends = {place: f":{quoted(label)}" if label else "" for place, label in (("head", head), ("tail", tail))}
+            texts.append(self._cypher.text("count_side", relation=quoted(relation), **ends))
+        known = dict(zip(distinct, self._numbers(texts), strict=True))
         counted = []
         for pattern, three in zip(patterns, sides, strict=True):
             of_all, from_head, to_tail = (known[side] for side in three)
@@ -284,23 +276,10 @@ class CypherServerStore(CatalogueReads):
             counted.append(min(from_head, to_tail) if one_sided else super()._count_edges([pattern])[0])
         return counted
 
-    def _count_side(self, head: str, relation: str, tail: str) -> str:
-        ends = {place: f":{quoted(label)}" if label else "" for place, label in (("head", head), ("tail", tail))}
-        return self._cypher.text("count_side", relation=quoted(relation), **ends)
-
     def _numbers(self, statements: Sequence[str]) -> list[int]:
         """Run statements that return one number each, together: to ask takes longer than to answer."""
         together = (statements[at : at + _TOGETHER] for at in range(0, len(statements), _TOGETHER))
         return [int(n) for some in together for (n,) in self._read("\nUNION ALL ".join(some), {})]
-
-    def _ask(self, statement: str, places: dict[str, str], **parameters: Any) -> list[Row]:
-        return self._rows(statement, places, **parameters)
-
-    def _execute(self, statement: str, **parameters: Any) -> object:
-        return self._write(self._cypher.text(statement), parameters)
-
-    def _key(self, label: Label) -> str:
-        return label.key
 
     def _kept(self, *variables: str) -> dict[str, str]:
         """Place ``where``: where nothing was ever retired, a statement stays as quick as without a condition."""
@@ -325,13 +304,6 @@ class CypherServerStore(CatalogueReads):
     def _leaving_out(self, reading: Reading) -> Reading:
         return reading.leaving_out() if self._hides_some() else reading
 
-    def _rows(self, statement: str, places: dict[str, str] | None = None, **parameters: Any) -> list[Row]:
-        return list(self._read(self._cypher.text(statement, **(places or {})), parameters))
-
-    def _shown(self, labels: list[str]) -> str:
-        known = [name for name in self.schema.label_names if name in labels]
-        return (known or sorted(labels) or [""])[0]
-
     def _write_rows(self, holder: Holder, text: str, columns: list[str], rows: pa.Table) -> None:
         """Write rows in batches of one transaction each, a few under way at a time.
 
@@ -349,7 +321,7 @@ class CypherServerStore(CatalogueReads):
 
         pieces = (rows.slice(start, _SORTED_ROWS) for start in range(0, rows.num_rows, _SORTED_ROWS))
         batches = (b for p in pieces for b in p.select(columns).sort_by(columns[0]).to_batches(self._batch_rows))
-        with self.changing([holder.name if isinstance(holder, Label) else str(holder)]):
+        with self.changing([str(holder)]):
             for _ in self._side_by_side(write, batches):
                 pass
 

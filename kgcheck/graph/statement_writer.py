@@ -11,8 +11,7 @@ from antlr4.tree.Tree import TerminalNode
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UnknownName, UsageError
-from kgcheck.graph.node_keys import read_key, wanted_key
-from kgcheck.graph.queries import quoted
+from kgcheck.graph.queries import quoted, read_key, wanted_key
 from kgcheck.graph.store import SUBSET
 from kgcheck.profile.schema import KEY, Label, Schema
 
@@ -250,7 +249,7 @@ class Writer:
         if plain_name(names[0]) == KEY:
             of = plain_name(node.atom().symbol())
             label = self._key_holder(self._label_of.get(of), node) if of not in self._edges else None
-            return read_key(holder, label, quoted) if label else f"{holder}.{name}"
+            return read_key(holder, label) if label else f"{holder}.{name}"
         return f"{holder}.{name}"
 
     def _key_holder(self, name: str | None, node: ParserRuleContext) -> Label | None:

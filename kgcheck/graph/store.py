@@ -212,7 +212,7 @@ class GraphStore(LoadTarget, Protocol):
         """
 
     def unknown(self) -> dict[str, int]:
-        """Count what the graph holds that the profile does not describe; see kgcheck.graph.unknown."""
+        """Count what the graph holds that the profile does not describe; see `kgcheck.graph.reads.unknown_names`."""
 
     def close(self) -> None:
         """Give up connections and locks."""
@@ -293,16 +293,14 @@ def plain(value: Mapping[str, Any], properties: Mapping[str, Property]) -> Prope
 
 def read_hops(rows: Iterable[Sequence[Any]], pattern: Pattern) -> list[Hop]:
     """The rows of the statements ``hops_out`` and ``hops_in``, which are asked for one more than may be taken."""
-    hops = [_read_hop(row, pattern) for row in rows]
+    hops = []
+    for start, end, *values in rows:
+        present = dict(zip(pattern.properties, values, strict=True))
+        known = plain(present, pattern.properties)
+        hops.append(Hop(str(start), NO_ID if end is None else str(end), known))
     if len(hops) > MOST_HOPS:
         raise BudgetExceeded(f"a step takes more than {MOST_HOPS:,} edges ({pattern})", "ask about fewer nodes")
     return hops
-
-
-def _read_hop(row: Sequence[Any], pattern: Pattern) -> Hop:
-    start, end, *values = row
-    present = dict(zip(pattern.properties, values, strict=True))
-    return Hop(str(start), NO_ID if end is None else str(end), plain(present, pattern.properties))
 
 
 def one_of_each(nodes: Iterable[Properties]) -> dict[str, Properties]:

@@ -65,11 +65,9 @@ class OfflineImport:
         self._data(META_LABEL, pa.Table.from_arrays(list(keys), names=["key", "value"]), append=False)
 
     def scan_nodes(self, label: Label) -> Iterator[pa.Table]:
-        """See LoadTarget; there is nothing to compare with."""
         return iter(())
 
     def scan_edges(self, pattern: Pattern) -> Iterator[pa.Table]:
-        """See LoadTarget; there is nothing to compare with."""
         return iter(())
 
     def prepare(self) -> None:
@@ -145,7 +143,7 @@ class OfflineImport:
             )
 
     def _add(self, holder: Holder, rows: pa.Table) -> None:
-        name = holder.name if isinstance(holder, Label) else str(holder)
+        name = str(holder)
         arrays = []
         for column in rows.columns:
             if pa.types.is_list(column.type):

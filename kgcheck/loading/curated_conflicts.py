@@ -24,11 +24,8 @@ from kgcheck.loading.staging import (
     UNCHANGED,
     gone_table,
     have_table,
-    holder_name,
     judged_table,
-    keys_of,
     staged,
-    stated_by,
 )
 from kgcheck.model import Triple, Value
 from kgcheck.profile.schema import Holder, Label, Pattern
@@ -96,6 +93,8 @@ class Settled(Value):
 
 
 class _Stated(NamedTuple):
+    """A row of a file, by its number, and what it was judged to be."""
+
     number: int
     file: str
     line: int
@@ -122,11 +121,11 @@ class Settling:
         """Rows that are written in place of staged ones, by label or pattern and number; None for none."""
 
     def concerns(self, holder: Holder) -> bool:
-        return holder_name(holder) in self._of
+        return str(holder) in self._of
 
     def revert(self, holder: Holder) -> None:
         """Make the table of what a store holds as if no patch had been applied."""
-        facts, names = self._facts(holder), stated_by(holder)
+        facts, names = self._facts(holder), holder.stated
         if not facts:
             return
         if isinstance(holder, Label):
@@ -134,12 +133,15 @@ class Settling:
             self._now = {row["id"]: row for row in self._rows(f"FROM {have_table(holder)}", ("id",), [ids], names)}
             self._db.execute(f"DELETE FROM {have_table(holder)} WHERE id IN (SELECT unnest(?))", [ids]).fetchall()
         else:
-            for t in facts:
-                if t.there:
-                    self._take_one(have_table(holder), _row(holder, t, t.after))
+            for row in (_row(holder, t, t.after) for t in facts if t.there):
+                same = " AND ".join(f"{identifier(n)} IS NOT DISTINCT FROM ?" for n in row)
+                one = f"SELECT rowid FROM {have_table(holder)} WHERE {same} LIMIT 1"
+                self._db.execute(
+                    f"DELETE FROM {have_table(holder)} WHERE rowid IN ({one})", list(row.values())
+                ).fetchall()
         before = [_row(holder, t, self._now.get(t.key[0], {}) | t.before) for t in facts if t.before is not None]
         schema = node_schema(holder) if isinstance(holder, Label) else edge_schema(holder)
-        insert_arrow(self._db, f"have {holder_name(holder)}", pa.Table.from_pylist(before, schema=schema))
+        insert_arrow(self._db, f"have {holder}", pa.Table.from_pylist(before, schema=schema))
 
     def settle(self, holder: Holder) -> None:
         """Decide about the rows of the files that state something about what patches changed."""
@@ -183,7 +185,7 @@ class Settling:
         keys = [[t.key[0] for t in facts], [t.key[1] for t in facts]]
         ends = ("head", "tail")
         new = [s for s in self._stated(pattern, ends, keys) if s.what != UNCHANGED]
-        names = stated_by(pattern)
+        names = pattern.stated
         gone = self._rows(f"SELECT *, rowid AS gone FROM {gone_table(pattern)}", ends, keys, [*names, "gone"])
         present = self._rows(f"FROM {have_table(pattern)}", ends, keys, names)
         for fact in facts:
@@ -194,23 +196,23 @@ class Settling:
                 present.remove(before)
             unstated = next((g for g in gone if {n: g[n] for n in names} == before), None)
             row = next((s for s in new if not fact.retired and s.row == after), None)
-            row = row or (_of_source(new, fact) if unstated or before is None else None)
+            if row is None and (unstated or before is None):
+                source = (fact.before or fact.after).get("source")
+                row = next((s for s in new if _ends(s) == fact.key and s.row.get("source") == source), None)
             if unstated:
                 gone.remove(unstated)
                 self._db.execute(f"DELETE FROM {gone_table(pattern)} WHERE rowid = ?", [unstated["gone"]]).fetchall()
             if row:
                 new.remove(row)
-                self._settle_edge(pattern, fact, row, (before, after))
+                self._settle_edge(pattern, fact, row, before, after)
             elif unstated:
                 self._unstated(fact, shown)
             else:
                 self.kept += 1
         active = {t.key for t in facts if not t.retired} | {(r["head"], r["tail"]) for r in present}
-        retired = {t.key: t for t in facts if t.retired and t.key not in active}
-        self._settle_new(pattern, retired, new)
+        self._settle_new(pattern, {t.key: t for t in facts if t.retired and t.key not in active}, new)
 
-    def _settle_edge(self, pattern: Pattern, fact: CuratedFact, row: _Stated, states: tuple[Row | None, Row]) -> None:
-        before, after = states
+    def _settle_edge(self, pattern: Pattern, fact: CuratedFact, row: _Stated, before: Row | None, after: Row) -> None:
         shown = f"{fact.key[0]} {pattern.type} {fact.key[1]}"
         self._judge(pattern, row, UNCHANGED)
         if fact.retired:
@@ -219,7 +221,8 @@ class Settling:
             self._settle(fact, shown, row, "" if row.row == after else "a file states it otherwise")
         else:
             changed = {n for n in pattern.properties if before[n] != after[n]}
-            merged = self._merged(fact, shown, row, _only(before, changed), _only(after, changed))
+            states = [{name: state[name] for name in changed} for state in (before, after)]
+            merged = self._merged(fact, shown, row, *states)
             if values := {n: merged[n] for n in pattern.properties if merged[n] != after[n]}:
                 (head, tail), relation = fact.key, pattern.type
                 ends = {"head": {"label": pattern.head, "id": head}, "tail": {"label": pattern.tail, "id": tail}}
@@ -231,19 +234,20 @@ class Settling:
         self, pattern: Pattern, retired: Mapping[tuple[str, ...], CuratedFact], new: Iterable[_Stated]
     ) -> None:
         """Edges that a file states anew: of what was retired, or at a node that was."""
-        for row in new:
-            if fact := retired.get((row.row["head"], row.row["tail"])):
-                self._leave(pattern, fact, row, "a file states it anew, and it stays retired")
-        for end, label in (("head", pattern.head), ("tail", pattern.tail)):
-            ids = [id_ for of, id_ in self._retired if of == label]
-            for row in self._stated(pattern, (end,), [ids]) if ids else ():
-                if row.what != UNCHANGED:
-                    fact = self._retired[label, row.row[end]]
-                    self._leave(pattern, fact, row, f"a file states it anew, and {label} {row.row[end]} is retired")
 
-    def _leave(self, pattern: Pattern, fact: CuratedFact, row: _Stated, why: str) -> None:
-        self._judge(pattern, row, UNCHANGED)
-        self._settle(fact, f"{row.row['head']} {pattern.type} {row.row['tail']}", row, why)
+        def leave(row: _Stated, fact: CuratedFact, why: str) -> None:
+            self._judge(pattern, row, UNCHANGED)
+            head, tail = _ends(row)
+            self._settle(fact, f"{head} {pattern.type} {tail}", row, f"a file states it anew, and {why}")
+
+        for row in new:
+            if fact := retired.get(_ends(row)):
+                leave(row, fact, "it stays retired")
+        for end, label in (("head", pattern.head), ("tail", pattern.tail)):
+            for row in self._stated(pattern, (end,), [[id_ for of, id_ in self._retired if of == label]]):
+                if row.what != UNCHANGED:
+                    id_ = row.row[end]
+                    leave(row, self._retired[label, id_], f"{label} {id_} is retired")
 
     def _merged(self, fact: CuratedFact, shown: str, row: _Stated, before: Properties, after: Properties) -> Row:
         """A row with the curated values, which stay whatever the row says of them."""
@@ -273,7 +277,7 @@ class Settling:
         """List the facts of a label or pattern that patches changed, each value of the type of the schema."""
         return [
             t._replace(before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
-            for t in self._of.get(holder_name(holder), ())
+            for t in self._of.get(str(holder), ())
         ]
 
     def _judge(self, holder: Holder, row: _Stated, judgement: str) -> None:
@@ -283,7 +287,7 @@ class Settling:
         ).fetchall()
 
     def _stated(self, holder: Holder, keys: tuple[str, ...], values: list[list[str]]) -> list[_Stated]:
-        names = stated_by(holder)
+        names = holder.stated
         select = f"""
             SELECT s.*, s.rowid AS number, coalesce(j.what, {literal(NEW)}) AS what
             FROM {staged(holder)} s LEFT JOIN {judged_table(holder)} j ON j.row = s.rowid
@@ -298,11 +302,6 @@ class Settling:
         wanted = ", ".join(f"unnest(${i + 1}::VARCHAR[]) AS {k}" for i, k in enumerate(keys))
         joined = f"SELECT {columns} FROM ({source}) t SEMI JOIN (SELECT {wanted}) w USING ({', '.join(keys)})"
         return [dict(zip(names, row, strict=True)) for row in self._db.execute(joined, values).fetchall()]
-
-    def _take_one(self, have: str, row: Row) -> None:
-        same = " AND ".join(f"{identifier(n)} IS NOT DISTINCT FROM ?" for n in row)
-        one = f"SELECT rowid FROM {have} WHERE {same} LIMIT 1"
-        self._db.execute(f"DELETE FROM {have} WHERE rowid IN ({one})", list(row.values())).fetchall()
 
 
 def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
@@ -325,21 +324,15 @@ def update_edges(store: ChangedStore, updates: Iterable[EdgeUpdate]) -> None:
             changes.renew_states()
 
 
-def _of_source(new: Iterable[_Stated], fact: CuratedFact) -> _Stated | None:
-    source = (fact.before or fact.after).get("source")
-    rows = (s for s in new if (s.row["head"], s.row["tail"]) == fact.key)
-    return next((s for s in rows if s.row.get("source") == source), None)
+def _ends(row: _Stated) -> tuple[str, ...]:
+    return row.row["head"], row.row["tail"]
 
 
 def _row(holder: Holder, fact: CuratedFact, properties: Mapping[str, Any]) -> Row:
-    keys = dict(zip(keys_of(holder), fact.key, strict=True))
+    keys = dict(zip(holder.key_columns, fact.key, strict=True))
     return keys | {name: properties.get(name) for name in holder.properties}
 
 
 def _typed(holder: Holder, properties: Properties) -> Properties:
     known = {n: v for n, v in properties.items() if n in holder.properties}
     return {n: None if v is None else brought_to(holder.properties[n].type, v) for n, v in known.items()}
-
-
-def _only(values: Mapping[str, Any], names: Iterable[str]) -> Properties:
-    return {name: values[name] for name in names}

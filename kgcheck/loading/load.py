@@ -37,7 +37,7 @@ from kgcheck.loading.quarantine import (
     read_quarantine,
     write_quarantine,
 )
-from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, Staging, holder_name
+from kgcheck.loading.staging import CHANGED, NEW, UNCHANGED, Staging
 from kgcheck.model import Value
 from kgcheck.options import LoadOptions
 from kgcheck.profile.import_files import load_recipe
@@ -155,7 +155,7 @@ class _Load:
             with _with_retired(self._store):
                 comparison.judge(self._store.counts(), self._progress)
             files = _file_counts(staging, comparison)
-            gone = {holder_name(h): n for h in self._schema.holders if (n := comparison.gone(h).get(REMOVED, 0))}
+            gone = {str(h): n for h in self._schema.holders if (n := comparison.gone(h).get(REMOVED, 0))}
             removed, left = (gone, {}) if self._options.prune else ({}, gone)
             rejected = 0
             if not self._options.dry_run:
@@ -229,7 +229,8 @@ class _Load:
                 for what in gone:
                     for rows in comparison.rows(pattern, what, _WRITE_ROWS):
                         store.remove_edges(pattern, rows)
-                        step.advance(rows.num_rows if what == REMOVED else 0)
+                        if what == REMOVED:
+                            step.advance(rows.num_rows)
                 for what in (NEW, CHANGED):
                     for rows in comparison.rows(pattern, what, _WRITE_ROWS):
                         store.add_edges(pattern, rows)
@@ -280,7 +281,7 @@ def _with_retired(store: LoadTarget) -> Iterator[None]:
 
 
 def _file_counts(staging: Staging, comparison: Comparison) -> tuple[FileCount, ...]:
-    judged = {holder_name(holder): comparison.counts(holder) for holder in staging.schema.holders}
+    judged = {str(holder): comparison.counts(holder) for holder in staging.schema.holders}
     counts = []
     for file in staging.recipe_files():
         rows = judged[file.target].get(file.file, {})

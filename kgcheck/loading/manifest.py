@@ -13,7 +13,7 @@ from kgcheck import __version__
 from kgcheck.errors import LET_READ, InputError, InputMissing
 from kgcheck.graph.store import DONE, LOAD, Counts
 from kgcheck.inputs import parse_json, read_whole, sha256_of
-from kgcheck.loading.staging import Staging, holder_name
+from kgcheck.loading.staging import Staging
 from kgcheck.model import Value
 from kgcheck.profile.import_files import Recipe
 from kgcheck.profile.schema import Schema
@@ -92,7 +92,7 @@ def _last_manifest(meta: Mapping[str, str]) -> LoadManifest | None:
 def graph_dates(meta: Mapping[str, str], schema: Schema, date: str | None = None) -> dict[str, str]:
     """Return the dates of a graph by label and pattern: the newest that the sources of their files state."""
     if date:
-        return {holder_name(holder): date for holder in schema.holders}
+        return {str(holder): date for holder in schema.holders}
     manifest = _last_manifest(meta)
     found: dict[str, str] = {}
     for file in manifest.files.values() if manifest else ():

@@ -11,7 +11,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,7 +29,7 @@ from kgcheck.loading.curated_conflicts import Curated
 from kgcheck.loading.load import LoadSummary, load_directory
 from kgcheck.options import LoadOptions
 from kgcheck.profile.schema import Schema, load_schema
-from kgcheck.progress import NoProgress, Progress, ProgressStep
+from kgcheck.progress import CallbackProgress, NoProgress, Progress
 from kgcheck.settings import Settings
 
 _STOP_S = 30.0
@@ -109,20 +110,21 @@ def _without_main() -> Iterator[None]:
 
 
 def _followed(pipe: Connection, child: BaseProcess, store: str, progress: Progress) -> LoadSummary:
-    steps: dict[int, tuple[ExitStack, ProgressStep]] = {}
-    try:
+    done, step = 0, None
+    with ExitStack() as under_way:
         while True:
             try:
                 match pipe.recv():
-                    case ("step", number, description, total):
-                        stack = ExitStack()
-                        steps[number] = (stack, stack.enter_context(progress.step(description, total)))
-                    case ("advance", number, amount):
-                        steps[number][1].advance(amount)
-                    case ("end", number):
-                        steps.pop(number)[0].close()
+                    case ("step", description, 0, total):
+                        under_way.close()
+                        done, step = 0, under_way.enter_context(progress.step(description, total))
+                    case ("step", _, now, _) if step:
+                        step.advance(now - done)
+                        done = now
                     case ("failed", error, message, hint):
-                        raise _again(error, message, hint)
+                        again = error.__new__(error)
+                        KgcheckError.__init__(again, message, hint)
+                        raise again
                     case ("fault", name, trace):
                         fault = RuntimeError(f"{name} in the load")
                         fault.add_note(trace)
@@ -132,9 +134,6 @@ def _followed(pipe: Connection, child: BaseProcess, store: str, progress: Progre
             except EOFError:
                 child.join()
                 raise _death(store, child.exitcode or 0) from None
-    finally:
-        for stack, _ in reversed(steps.values()):
-            stack.close()
 
 
 def _end(child: BaseProcess) -> None:
@@ -147,12 +146,6 @@ def _end(child: BaseProcess) -> None:
         child.kill()
         child.join()
     child.close()
-
-
-def _again(error: type[KgcheckError], message: str, hint: str) -> KgcheckError:
-    again = error.__new__(error)
-    KgcheckError.__init__(again, message, hint)
-    return again
 
 
 def _death(store: str, code: int) -> StoreError:
@@ -175,23 +168,33 @@ def _child(pipe: Connection, order: _Order) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # What a library says as it aborts is not for the reader of the one clear line.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    progress = _SentProgress(pipe)
+
+    def send(*message: object) -> None:
+        # Where nobody listens any more, this process is about to be ended.
+        with suppress(OSError):
+            pipe.send(message)
+
+    def send_last(*message: object) -> None:
+        # What is left to do is to close the store, and that is not to be interrupted.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        send(*message)
+
     try:
         schema, settings = load_schema(order.profile), Settings(**order.settings)
         with open_store(order.store, schema, settings, create=True) as store:
             try:
-                summary = _load(order, store, settings, progress)
+                summary = _load(order, store, settings, CallbackProgress(partial(send, "step")))
             except KgcheckError as error:
                 # At once: closing the store may be what ends this process.
-                progress.send_last("failed", type(error), error.message, error.hint)
+                send_last("failed", type(error), error.message, error.hint)
                 raise
-        progress.send_last("done", summary)
+        send_last("done", summary)
     except KgcheckError as error:
-        progress.send_last("failed", type(error), error.message, error.hint)
+        send_last("failed", type(error), error.message, error.hint)
     except KeyboardInterrupt:
         pass
     except Exception as error:
-        progress.send_last("fault", f"{type(error).__name__}: {error}", format_exc())
+        send_last("fault", f"{type(error).__name__}: {error}", format_exc())
 
 
 def _end_with_parent() -> None:
@@ -199,40 +202,3 @@ def _end_with_parent() -> None:
     if parent:
         parent.join()
         os.kill(os.getpid(), signal.SIGKILL)
-
-
-class _SentProgress:
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
-        self._steps = 0
-
-    def send(self, *message: object) -> None:
-        try:
-            self._pipe.send(message)
-        except OSError:
-            # Nobody listens any more: this process is about to be ended.
-            return
-
-    def send_last(self, *message: object) -> None:
-        # What is left to do is to close the store, and that is not to be interrupted.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        self.send(*message)
-
-    @contextmanager
-    def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
-        self._steps += 1
-        number = self._steps
-        self.send("step", number, description, total)
-        try:
-            yield _SentStep(self, number)
-        finally:
-            self.send("end", number)
-
-
-class _SentStep:
-    def __init__(self, progress: _SentProgress, number: int) -> None:
-        self._progress = progress
-        self._number = number
-
-    def advance(self, amount: int = 1) -> None:
-        self._progress.send("advance", self._number, amount)

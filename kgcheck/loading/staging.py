@@ -11,7 +11,7 @@ import duckdb
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.loading.lines import Records, find
 from kgcheck.profile.import_files import FILES, EdgeFile, NodeFile, Recipe, holder_of
-from kgcheck.profile.schema import Holder, Label, Property, PropertyType, Schema
+from kgcheck.profile.schema import Holder, Property, PropertyType, Schema
 from kgcheck.progress import Progress
 from kgcheck.quoting import identifier, literal
 from kgcheck.visible import HIDDEN_RE2
@@ -32,23 +32,8 @@ NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 ACCEPTED = f"({literal(NEW)}, {literal(CHANGED)}, {literal(UNCHANGED)})"
 
 
-def holder_name(holder: Holder) -> str:
-    """``Protein``, or ``Protein ACTS_ON Protein``."""
-    return holder.name if isinstance(holder, Label) else str(holder)
-
-
-def keys_of(holder: Holder) -> list[str]:
-    """Key columns of a staging table."""
-    return ["id"] if isinstance(holder, Label) else ["head", "tail"]
-
-
-def stated_by(holder: Holder) -> list[str]:
-    """Everything that a row states: its keys and its properties."""
-    return [*keys_of(holder), *holder.properties]
-
-
 def _table_of(kind: str, holder: Holder) -> str:
-    return identifier(f"{kind} {holder_name(holder)}")
+    return identifier(f"{kind} {holder}")
 
 
 staged, have_table, judged_table, gone_table, again_table = (
@@ -70,7 +55,7 @@ class Staging:
 
     def stage(self, progress: Progress) -> None:
         for holder in self.schema.holders:
-            keys = ", ".join(f"{identifier(k)} VARCHAR" for k in keys_of(holder))
+            keys = ", ".join(f"{identifier(k)} VARCHAR" for k in holder.key_columns)
             columns = "".join(f", {identifier(n)} {_SQL_TYPES[p.type]}" for n, p in holder.properties.items())
             self._db.execute(
                 f"CREATE TABLE {staged(holder)}"

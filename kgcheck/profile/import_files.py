@@ -11,7 +11,7 @@ from kgcheck.errors import UnknownName
 from kgcheck.inputs import plain_pattern
 from kgcheck.model import Value
 from kgcheck.profile.folder import part
-from kgcheck.profile.schema import Holder, Label, Pattern, Schema
+from kgcheck.profile.schema import Holder, Label, Schema
 from kgcheck.profile.toml_files import Mistake, Mistakes, WrongFile, read_value
 
 FILES = "files.toml"
@@ -47,7 +47,7 @@ class _Rows(Value):
 
     @property
     def target(self) -> str:
-        """The label or pattern, as `kgcheck.loading.staging.holder_name` writes it."""
+        """The label or pattern, as text."""
         raise NotImplementedError
 
     @property
@@ -140,29 +140,23 @@ def load_recipe(schema: Schema) -> Recipe:
 
 def _unknown_names(recipe: Recipe, schema: Schema) -> Iterator[Mistake]:
     for entry in recipe.files:
-        kind = "nodes" if isinstance(entry, NodeFile) else "edges"
-        where = f"{kind}[{entry.file} {entry.target}]"
+        where = f"{'nodes' if isinstance(entry, NodeFile) else 'edges'}[{entry.file} {entry.target}]"
         try:
             holder = holder_of(entry, schema)
         except UnknownName as error:
             yield Mistake(where=where, what=error.in_one_line)
             continue
-        if mistake := _wrong_constant(entry, holder):
-            yield Mistake(where=f"{where}.constants", what=mistake)
-        if unknown := sorted(set(entry.properties) - set(holder.properties)):
-            what = f"{entry.file} sets {unknown}, which graph.toml does not describe"
+        parts = {"id", *holder.groups} if isinstance(holder, Label) else set[str]()
+        unknown = sorted({part for text in entry.constants.values() for part in PLACE.findall(text)} - parts)
+        if keys := sorted(set(entry.constants) & set(entry.keys.values())):
+            yield Mistake(where=f"{where}.constants", what=f"{keys[0]!r} is a column of ids, and no constant")
+        elif unknown:
+            known = ", ".join(f"{{{part}}}" for part in sorted(parts)) or "none in edges"
+            what = f"{{{unknown[0]}}} stands for nothing; what does: {known}"
+            yield Mistake(where=f"{where}.constants", what=what)
+        if strange := sorted(set(entry.properties) - set(holder.properties)):
+            what = f"{entry.file} sets {strange}, which graph.toml does not describe"
             yield Mistake(where=f"{where}.properties", what=what)
-
-
-def _wrong_constant(entry: NodeFile | EdgeFile, holder: Label | Pattern) -> str | None:
-    """A constant in a column of ids, or for a part that no id of the label has."""
-    if keys := sorted(set(entry.constants) & set(entry.keys.values())):
-        return f"{keys[0]!r} is a column of ids, and no constant"
-    parts = {"id", *holder.groups} if isinstance(holder, Label) else set[str]()
-    if unknown := sorted({part for text in entry.constants.values() for part in PLACE.findall(text)} - parts):
-        known = ", ".join(f"{{{part}}}" for part in sorted(parts)) or "none in edges"
-        return f"{{{unknown[0]}}} stands for nothing; what does: {known}"
-    return None
 
 
 def holder_of(entry: NodeFile | EdgeFile, schema: Schema) -> Holder:

@@ -1,11 +1,11 @@
 """Write a drafted schema, and the words for questions about it, as the folder of a profile."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from kgcheck.errors import ConfigurationError
-from kgcheck.outputs import replacing
+from kgcheck.outputs import write_text
 from kgcheck.profile.folder import GRAPH
 from kgcheck.profile.lexicon import LEXICON
 from kgcheck.profile.lexicon_draft import draft_words
@@ -15,10 +15,8 @@ from kgcheck.profile.schema import Schema, load_schema
 def draft_of_schema(schema: Schema, name: str, origin: str) -> str:
     """The text of a graph.toml for a schema that was drafted of a graph, to be edited in a folder."""
     head = schema.profile.model_dump(mode="json", exclude_defaults=True) | {"name": name}
-    lines = [
-        f"# A draft, made by kgcheck profile init from {_comment(origin)}. docs/profiles.md explains every key.",
-        "",
-    ]
+    shown = "".join(sign if sign.isprintable() else " " for sign in origin)
+    lines = [f"# A draft, made by kgcheck profile init from {shown}. docs/profiles.md explains every key.", ""]
     lines += ["[profile]", *(f"{key} = {_value(value)}" for key, value in head.items()), ""]
     for table, holders in (("labels", schema.labels), ("relations", schema.relations)):
         for holder in holders:
@@ -55,47 +53,22 @@ def write_profile(draft: str, folder: Path) -> Path:
     path = folder / GRAPH
     if path.exists():
         raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
-    _write(path, draft)
-    _write(folder / LEXICON, draft_of_words(load_schema(str(folder.absolute()))))
+    write_text(path, draft)
+    write_text(folder / LEXICON, draft_of_words(load_schema(str(folder.absolute()))))
     return path
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as partial:
-            partial.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {path}: {error.strerror}", "name another folder with --out") from error
-
-
-def _text(value: str) -> str:
-    """A TOML text. Those of JSON are TOML, but for the one character that JSON leaves as it is."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _array(values: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
-
-
-def _inline(table: dict[str, object]) -> str:
-    parts = [f"{name} = {_value(value)}" for name, value in table.items() if value is not None]
-    return "{ " + ", ".join(parts) + " }"
-
-
 def _value(value: object) -> str:
+    """A value as TOML. Texts of JSON are such, but for the one character that JSON leaves as it is."""
     match value:
         case bool():
             return str(value).lower()
         case int() | float():
             return repr(value)
         case dict():
-            return _inline(value)
+            pairs = (f"{name} = {_value(inner)}" for name, inner in value.items() if inner is not None)
+            return f"{{ {', '.join(pairs)} }}"
         case list() | tuple():
-            return _array(map(str, value))
+            return f"[{', '.join(_value(str(inner)) for inner in value)}]"
         case _:
-            return _text(str(value))
-
-
-def _comment(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)
+            return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -69,17 +69,14 @@ def check_phrase(text: str) -> None:
     if _repeats(tree) > MOST_REPEATS:
         raise TooMuchWork(f"{shown} repeats more than {MOST_REPEATS} parts without end")
     if "(?<" in text:
-        _check_look_back(written, shown)
-
-
-def _check_look_back(written: str, shown: str) -> None:
-    """Refuse a look back of no fixed length: only compiling finds it, which takes longer than all other checks."""
-    try:
-        re.compile(written)
-    except (re.error, OverflowError, RecursionError) as error:
-        if "look-behind" in str(error):
-            raise ValueError(f"{shown} looks back at what has no fixed length: write \\s for a space there") from None
-        raise ValueError(f"{shown} is no regular expression: {error}") from None
+        try:
+            # Only compiling finds a look back of no fixed length, which takes longer than all other checks.
+            re.compile(written)
+        except (re.error, OverflowError, RecursionError) as error:
+            what = "looks back at what has no fixed length: write \\s for a space there"
+            raise ValueError(
+                f"{shown} {what if 'look-behind' in str(error) else f'is no regular expression: {error}'}"
+            ) from None
 
 
 def _ways(tree: Any, shown: str) -> int:
@@ -107,9 +104,8 @@ def _ways_of(kind: Any, value: Any, shown: str) -> int:
             least, most, body = value
             if most != sre.MAXREPEAT:
                 inner = _ways(body, shown)
-                return int(
-                    min(sum(min(inner**n, MOST_WAYS + 1) for n in range(least, min(most, 99) + 1)), MOST_WAYS + 1)
-                )
+                times = (min(inner**n, MOST_WAYS + 1) for n in range(least, min(most, 99) + 1))
+                return int(min(sum(times), MOST_WAYS + 1))
             if len(body) != 1 or body[0][0] not in (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY):
                 raise TooMuchWork(f"{shown} repeats words without end: write {{0,3}}")
             return 1

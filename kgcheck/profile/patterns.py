@@ -12,10 +12,13 @@ import pyarrow.compute as pc
 LONGEST_PATTERN = 1_000
 """Characters of one expression."""
 
+_TOO_LONG = f"the expression has more than {LONGEST_PATTERN:,} characters"
+
 
 def whole_pattern(pattern: str) -> str:
     """An expression for whole texts, checked."""
-    _refuse_long(pattern)
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(_TOO_LONG)
     try:
         # On its own, too: brackets that do not match could otherwise close those that are put around it.
         for text in (pattern, anchored(pattern)):
@@ -64,7 +67,8 @@ def matches(pattern: str, text: str) -> bool:
 def named_pattern(pattern: str) -> str:
     """An expression that is looked for in a text, and whose groups have names, checked."""
     if pattern:
-        _refuse_long(pattern)
+        if len(pattern) > LONGEST_PATTERN:
+            raise ValueError(_TOO_LONG)
         try:
             found_groups(pattern, "")
         except pa.ArrowInvalid as error:
@@ -86,11 +90,6 @@ def _one(text: str) -> pa.StringArray:
     # From its bytes: to make an array of Python's values, pyarrow imports pandas where that is installed, for a second.
     written = text.encode()
     return pa.StringArray.from_buffers(1, pa.py_buffer(struct.pack("=ii", 0, len(written))), pa.py_buffer(written))
-
-
-def _refuse_long(pattern: str) -> None:
-    if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"the expression has more than {LONGEST_PATTERN:,} characters")
 
 
 def anchored(pattern: str) -> str:

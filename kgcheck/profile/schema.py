@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -64,6 +64,8 @@ site the residue, its position in the sequence and the kind of change.
 class Label(Value):
     """A node label, its key property, and how its nodes are checked."""
 
+    key_columns: ClassVar[tuple[str, ...]] = ("id",)
+
     name: str
     meaning: str
     key: str = Field(default=KEY, description="property of a Neo4j server that holds the id; the embedded store has id")
@@ -86,6 +88,14 @@ class Label(Value):
         description="properties, or the key, that hold what its nodes are called",
     )
     in_papers: bool = Field(default=False, description="papers call its nodes by their names")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def stated(self) -> list[str]:
+        """Columns of all that is stated of a node: its key and its properties."""
+        return [*self.key_columns, *self.properties]
 
     @field_validator("id_pattern")
     @classmethod
@@ -152,6 +162,8 @@ class Label(Value):
 class Pattern(Value):
     """A relation between two labels, e.g. (Protein)-[ACTS_ON]->(Protein)."""
 
+    key_columns: ClassVar[tuple[str, ...]] = ("head", "tail")
+
     type: str
     head: str
     tail: str
@@ -175,6 +187,11 @@ class Pattern(Value):
 
     def __str__(self) -> str:
         return f"{self.head} {self.type} {self.tail}"
+
+    @property
+    def stated(self) -> list[str]:
+        """Columns of all that is stated of an edge: its ends and its properties."""
+        return [*self.key_columns, *self.properties]
 
     @property
     def scored(self) -> dict[str, EdgeCheck]:
@@ -234,8 +251,7 @@ class Schema(Value):
         names = [(f"labels[{label.name}].key", label.key) for label in self.labels]
         for kind, holders in (("labels", self.labels), ("relations", self.relations)):
             for holder in holders:
-                shown = holder.name if isinstance(holder, Label) else holder
-                names += [(f"{kind}[{shown}].properties", name) for name in holder.properties]
+                names += [(f"{kind}[{holder}].properties", name) for name in holder.properties]
         for where, name in names:
             if not _NAME.fullmatch(name):
                 yield Mistake(where=where, what=f"{name!r} is not a plain name: letters, digits and _ only")

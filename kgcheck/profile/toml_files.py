@@ -16,6 +16,14 @@ Place = tuple[int | str, ...]
 """Keys and positions, from the top of a file."""
 
 
+_WORDS = {
+    "missing": "this key is missing",
+    "extra_forbidden": "there is no such key",
+    "union_tag_not_found": "the key kind is missing",
+}
+"""What pydantic finds, in words of people."""
+
+
 class Mistake(Value):
     """One thing that is wrong in a file."""
 
@@ -78,23 +86,13 @@ def mistakes_of(
         if isinstance(cause, Mistakes):
             found += cause.mistakes
         else:
-            what = str(cause) if cause else _words(one["type"], one["msg"])
+            message = one["msg"]
+            what = str(cause or _WORDS.get(one["type"]) or message[:1].lower() + message[1:])
+            if one["type"] == "union_tag_invalid":
+                what = f"there is no such kind: {message.rpartition(': ')[2]} are"
             near = nearest(str(one["loc"][-1]), known(one["loc"][:-1])) if one["type"] == "extra_forbidden" else []
             found.append(Mistake(where=where, what=f"{what}; did you mean {near[0]}?" if near else what))
     return found
-
-
-def _words(kind: str, message: str) -> str:
-    match kind:
-        case "missing":
-            return "this key is missing"
-        case "extra_forbidden":
-            return "there is no such key"
-        case "union_tag_not_found":
-            return "the key kind is missing"
-        case "union_tag_invalid":
-            return f"there is no such kind: {message.rpartition(': ')[2]} are"
-    return message[:1].lower() + message[1:]
 
 
 def key_of(place: Iterable[int | str], tables: Any) -> str:

@@ -102,14 +102,6 @@ def test_an_edge_with_a_new_score_takes_the_place_of_the_old_one(
     assert edges(held) == {("P1", "P2", "string", 0.7), ("P1", "P3", "intact", None), ("P1", "P3", "string", 0.9)}
 
 
-@SLOWLY_ON_NEO4J
-def test_a_fact_of_another_source_is_another_fact(directory: ImportDirectory, held: str, tmp_path: Path) -> None:
-    write_edges(directory, ("P1", "P2", "biogrid", "0.5"))
-    summary = load(directory, held, tmp_path)
-    assert counts(summary) == (1, 0, 3, 0)
-    assert (summary.left, summary.edges) == ({EDGES: 3}, 4)
-
-
 @pytest.mark.slow
 @SLOWLY_ON_NEO4J
 def test_what_no_file_states_stays_and_is_told_until_it_is_pruned(
@@ -126,14 +118,6 @@ def test_what_no_file_states_stays_and_is_told_until_it_is_pruned(
     assert edges(held) == {("P1", "P2", "string", 0.5)}
     again = load(directory, held, tmp_path, prune=True)
     assert (again.removed, counts(again)) == ({}, (0, 0, 3, 0))
-
-
-@SLOWLY_ON_NEO4J
-def test_an_edge_to_a_node_that_is_pruned_goes_with_it(directory: ImportDirectory, held: str, tmp_path: Path) -> None:
-    write_proteins(directory, P1="A", P2="B")
-    summary = load(directory, held, tmp_path, prune=True)
-    assert summary.removed == {"Protein": 1, EDGES: 2}
-    assert (counts(summary), summary.nodes, summary.edges) == ((0, 0, 3, 2), 2, 1)
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Loads that are killed, or whose disk is full, or that may not write where they were told to."""
 
-import gzip
 import random
 import re
 import shutil
@@ -19,7 +18,7 @@ from kgcheck.settings import Settings
 from tests.integration import load_child
 from tests.integration.import_directory import ACTS_ON, CKG, CROWD, DEMO, PROTEINS, ImportDirectory, content
 from tests.support.forked import Forked
-from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J, Neo4jTarget
+from tests.support.neo4j_fixtures import SLOWLY_ON_NEO4J
 from tests.support.neo4j_server import WITHOUT_HTTP, Neo4jServer
 from tests.support.ports import free_port
 
@@ -131,31 +130,6 @@ def test_a_load_lives_through_a_restart_of_the_server(
         server.stop()
 
 
-@pytest.mark.slow
-def test_nodes_that_share_an_id_are_refused_before_anything_is_written(
-    tmp_path: Path, clean_neo4j: Neo4jTarget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
-    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
-    with clean_neo4j.driver() as driver:
-        driver.execute_query("UNWIND [1, 2] AS i CREATE (:Protein {id: 'P04637'})")
-    with pytest.raises(StoreError, match="nodes of one label that share an id") as caught:
-        load_again(clean_neo4j.uri, tmp_path / "q.jsonl")
-    assert "remove the duplicates" in caught.value.hint
-    with clean_neo4j.driver() as driver:
-        assert driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 2
-
-
-def test_a_file_under_two_names_is_refused(tmp_path: Path) -> None:
-    made = ImportDirectory(tmp_path / "import")
-    (made.folder / f"{PROTEINS}.gz").write_bytes(gzip.compress((made.folder / PROTEINS).read_bytes()))
-    with (
-        EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store,
-        pytest.raises(InputError, match=r"one file under two names: Protein\.tsv and Protein\.tsv\.gz"),
-    ):
-        load_directory(made.folder, store, Settings(), quarantine=tmp_path / "q.jsonl")
-
-
 # --- places that cannot be written to --------------------------------------------------------------
 
 
@@ -172,15 +146,6 @@ def test_a_quarantine_that_cannot_be_written_leaves_the_store_untouched(
         assert "--quarantine" in caught.value.hint
     assert not path.exists()
     assert list(tmp_path.rglob("*.partial")) == []
-
-
-@pytest.mark.slow
-def test_an_older_quarantine_file_is_replaced_as_a_whole(crowd: ImportDirectory, tmp_path: Path) -> None:
-    quarantine = tmp_path / "q.jsonl"
-    quarantine.write_text("old\n")
-    with EmbeddedStore(tmp_path / "graph.lbdb", CKG, create=True) as store:
-        load_directory(crowd.folder, store, Settings(), quarantine=quarantine)
-    assert len(quarantine.read_text().splitlines()) == CROWD
 
 
 def run_child(*arguments: object, limit: int | None = None) -> subprocess.CompletedProcess[str]:

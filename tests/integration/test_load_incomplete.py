@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kgcheck import Workspace
 from kgcheck.cli.main import cli
 from kgcheck.curation.project import read_project
 from kgcheck.curation.thresholds import Severity
-from kgcheck.errors import UsageError
 from kgcheck.graph.open import open_store
 from kgcheck.loading.load import FileCount, load_directory
 from kgcheck.loading.quarantine import incomplete
@@ -133,15 +131,6 @@ def test_a_job_that_loads_too_little_is_not_clean(directory: ImportDirectory, tm
     toml.write_text(f'{job}max_quarantined = "5%"\n')
     _, done = run_job(read_project(toml), "fill")
     assert (done.severity, done.figures["causes"]) == (Severity.WARN, {"unknown_head": 2})
-
-
-def test_a_workspace_takes_a_number_or_a_share(directory: ImportDirectory, tmp_path: Path) -> None:
-    write_parents(directory, ("DOID:7", "DOID:8"), ("DOID:8", "DOID:7"))
-    with Workspace(store=str(tmp_path / "graph.lbdb")) as workspace:
-        summary, _ = workspace.prepare_import(directory.folder, tmp_path / "files", max_quarantined=1)
-        assert summary.incomplete == "2 of 44 rows cannot be loaded, and --max-quarantined allows 1"
-        with pytest.raises(UsageError, match="no number of rows"):
-            workspace.load(directory.folder, max_quarantined="a few")
 
 
 @pytest.mark.parametrize("limit", ["-1", "101%", "5 %", "\u0661", "1e3", "", "%", "1_0", "0x1", "nan%", "inf"])

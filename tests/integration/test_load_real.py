@@ -13,7 +13,6 @@ from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.neo4j import Neo4jStore
 from kgcheck.graph.store import Counts, GraphStore
 from kgcheck.loading.load import LoadSummary, load_directory
-from kgcheck.loading.staging import holder_name
 from kgcheck.model import Ref
 from kgcheck.profile.schema import Label
 from kgcheck.quoting import identifier
@@ -66,7 +65,7 @@ def digest(store: GraphStore) -> dict[str, tuple[int, int]]:
                 columns = ", ".join(identifier(name) for name in sorted(table.column_names))
                 rows = db.from_arrow(table).aggregate(f"count(*), coalesce(sum(hash({columns})), 0)").fetchall()
                 count, total = count + rows[0][0], total + int(rows[0][1])
-            found[holder_name(holder)] = (count, total)
+            found[str(holder)] = (count, total)
     return found
 
 

@@ -292,19 +292,6 @@ def test_another_property_of_a_patched_edge_is_loaded_again_and_again(anywhere: 
 
 
 @pytest.mark.slow
-def test_a_node_that_no_file_states_stays_with_what_patches_made_at_it(place: Place) -> None:
-    place.apply(ADDED, NAME)
-    place.write(without=("P1", "P7"))
-
-    summary = place.load(prune=True)
-
-    assert {"P1", "P7"} <= set(place.nodes())
-    assert ("P7", "P2", "kgcheck", 0.3) in place.edges()
-    assert ("conflict", "Protein P1", "no file states it any more") in said(summary)
-    assert ("conflict", "Protein P7", "no file states it, and curated edges are at it") in said(summary)
-
-
-@pytest.mark.slow
 def test_taken_away_for_good_it_stays_away(place: Place) -> None:
     with open_store(place.store, CKG, Settings(), create=True) as store:
         store.prepare_records()

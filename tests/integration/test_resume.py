@@ -131,16 +131,6 @@ def test_a_run_cut_off_after_any_piece_ends_the_same(
         assert comparable(resumed(store, path, demo().reference)) == comparable(undisturbed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scope", ["genes"], indirect=True)
-def test_the_command_goes_on_from_another_folder(undisturbed: Audited, tmp_path: Path, scope: Scope) -> None:
-    ledger, elsewhere = tmp_path / "ledger.sqlite", tmp_path / "elsewhere"
-    with embedded() as store:
-        cut_off(store, ledger, 1, demo().reference, piece_tasks=scope.piece_tasks, **scope.options)
-
-    goes_on_from(elsewhere, ledger, *demo(), undisturbed)
-
-
 def goes_on_from(elsewhere: Path, ledger: Path, store: Path, reference: Path, undisturbed: Audited) -> None:
     """After a check, resume from another folder: the run knows its store and its snapshot, and it is the one meant."""
     check = ("check", "existence", "Protein", "P00001", "--store", store, "--reference", reference)
@@ -310,54 +300,28 @@ def test_a_finished_run_does_not_go_on(tmp_path: Path) -> None:
     assert said.err.startswith("kgcheck: there is no run 'that was cut off'\n  every run is finished")
 
 
-def test_a_graph_with_other_counts_does_not_go_on(tmp_path: Path) -> None:
-    cut_off(proteins("P04637"), tmp_path / "ledger.sqlite", 1)
+@pytest.mark.parametrize(
+    ("then", "now", "options", "what"),
+    [
+        (("P04637",), ("P04637", "Q00987"), {}, "the graph or the snapshot"),
+        # The counts are the same, and the pieces that are done were of other tasks.
+        (("P04637", "Q00987", "P38398"), ("P04637", "Q00987", "P51587"), {"piece_tasks": 1}, "the graph"),
+        (
+            ("P04637", "WRONG1", "WRONG2"),
+            ("P04637", "WRONG0", "WRONG2"),
+            {"piece_tasks": 1, "types": (CheckType.STRUCTURE,)},
+            "the graph",
+        ),
+    ],
+    ids=["counts", "nodes", "faults"],
+)
+def test_a_graph_that_is_another_does_not_go_on(
+    tmp_path: Path, then: tuple[str, ...], now: tuple[str, ...], options: dict[str, Any], what: str
+) -> None:
+    cut_off(proteins(*then), tmp_path / "ledger.sqlite", 1, **options)
 
-    with pytest.raises(LedgerError, match="the graph or the snapshot has changed since run"):
-        resumed(proteins("P04637", "Q00987"), tmp_path / "ledger.sqlite")
-
-
-def other_names(folder: Path) -> None:
-    """Give every gene of an import directory another name, and leave their number as it is."""
-    (path,) = folder.rglob("Gene.tsv")
-    head, *rows = path.read_text().splitlines()
-    changed = ["\t".join([*row.split("\t")[:2], "other " + row.split("\t")[2], *row.split("\t")[3:]]) for row in rows]
-    path.write_text("\n".join([head, *changed, ""]))
-
-
-@pytest.mark.slow
-def test_a_graph_in_which_every_name_was_changed_does_not_go_on(tmp_path: Path) -> None:
-    store, folder, ledger = tmp_path / "graph.lbdb", tmp_path / "import", tmp_path / "ledger.sqlite"
-    shutil.copy(core_demo().store, store)
-    shutil.copytree(core_import(), folder)
-    with EmbeddedStore(store, load_schema()) as graph:
-        cut_off(graph, ledger, 1, types=(CheckType.ATTRIBUTE,), labels=("Gene",), piece_tasks=5)
-    with EmbeddedStore(store, load_schema()) as graph:
-        state = graph.state()
-    other_names(folder)
-    assert kgcheck("load", folder, "--store", store, cwd=tmp_path).code == 0
-
-    said = kgcheck("audit", "--resume", "--ledger", ledger, "--store", store)
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("kgcheck: the graph has changed since run")
-    assert "start a new run without --resume" in said.err
-    with EmbeddedStore(store, load_schema()) as graph:
-        now, then = json.loads(graph.state() or ""), json.loads(state or "")
-    assert {name for name in then if then[name] != now[name]} == {"Gene"}
-
-
-@pytest.mark.slow
-def test_a_load_that_changes_nothing_leaves_the_state(tmp_path: Path) -> None:
-    store = tmp_path / "graph.lbdb"
-    shutil.copy(core_demo().store, store)
-    with EmbeddedStore(store, load_schema()) as graph:
-        state = json.loads(graph.state() or "")
-
-    assert kgcheck("load", core_import(), "--store", store, cwd=tmp_path).code == 0
-
-    with EmbeddedStore(store, load_schema()) as graph:
-        assert json.loads(graph.state() or "") == state
+    with pytest.raises(LedgerError, match=f"{what} has changed since run"):
+        resumed(proteins(*now), tmp_path / "ledger.sqlite")
 
 
 @pytest.mark.slow
@@ -534,22 +498,6 @@ def test_a_graph_of_which_nothing_shows_that_it_is_the_same_does_not_go_on(tmp_p
 
     with pytest.raises(LedgerError, match="nothing shows that the graph is as it was when run"):
         resumed(store, tmp_path / "ledger.sqlite")
-
-
-def test_a_graph_with_other_nodes_does_not_go_on(tmp_path: Path) -> None:
-    """The counts are the same, and the pieces that are done were of other tasks."""
-    cut_off(proteins("P04637", "Q00987", "P38398"), tmp_path / "ledger.sqlite", 1, piece_tasks=1)
-
-    with pytest.raises(LedgerError, match="the graph has changed since run"):
-        resumed(proteins("P04637", "Q00987", "P51587"), tmp_path / "ledger.sqlite")
-
-
-def test_a_graph_with_other_faults_does_not_go_on(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"types": (CheckType.STRUCTURE,), "piece_tasks": 1}
-    cut_off(proteins("P04637", "WRONG1", "WRONG2"), tmp_path / "ledger.sqlite", 1, **options)
-
-    with pytest.raises(LedgerError, match="the graph has changed since run"):
-        resumed(proteins("P04637", "WRONG0", "WRONG2"), tmp_path / "ledger.sqlite")
 
 
 def test_another_snapshot_does_not_go_on(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kgcheck import clock
 from kgcheck.audit.plan import Unit, make_plan, sources_of
 from kgcheck.graph.embedded import EmbeddedStore
+from kgcheck.graph.reads import unknown_names
 from kgcheck.graph.store import META_LABEL, Counts
-from kgcheck.graph.unknown import unknown_names
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.options import AuditOptions

@@ -5,7 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import jiter
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -39,7 +38,7 @@ def kind(path: Path, value: Any) -> str:
 
 
 def test_kgx_document(tmp_path: Path) -> None:
-    graph = read(tmp_path / "graph.json", KGX)
+    graph = read(tmp_path / "graph.json", "\ufeff" + json.dumps(KGX))
 
     assert graph.form.name == "KGX JSON"
     assert graph.nodes == {
@@ -55,18 +54,12 @@ def test_kgx_document(tmp_path: Path) -> None:
 
 def test_kgx_lines_in_two_files(tmp_path: Path) -> None:
     edges = written(tmp_path / "edges.json", lines(EDGE, {**EDGE, "negated": True}))
-    graph = read(tmp_path / "nodes.json", lines(GENE, "", DISEASE), edges)
+    graph = read(tmp_path / "nodes.json", "\ufeff" + lines(GENE, "", DISEASE), edges)
 
     assert graph.rows("SELECT id, file, line FROM node") == [("HGNC:1100", 0, 1), ("MONDO:1", 0, 3)]
     assert graph.rows("SELECT head, file, line FROM edge") == [("HGNC:1100", 1, 1)]
     assert graph.tables.negated == {"edges.json": 1}
-
-
-def test_edges_alone_list_no_nodes(tmp_path: Path) -> None:
-    graph = read(tmp_path / "edges.jsonl", lines(EDGE))
-
-    assert not graph.tables.lists_nodes
-    assert len(graph.edges) == 1
+    assert not read(tmp_path / "alone.jsonl", lines(EDGE)).tables.lists_nodes
 
 
 def test_what_lacks_an_id_an_end_or_a_relation_is_rejected(tmp_path: Path) -> None:
@@ -131,31 +124,31 @@ def test_node_link_of_pybel_by_places(tmp_path: Path) -> None:
     assert graph.edges == [("md51", "increases", "md50")]
 
 
-def test_whole_numbers_are_ids_where_nodes_have_such(tmp_path: Path) -> None:
-    value = {"nodes": [{"id": 0}, {"id": 2}], "links": [{"source": 0, "target": 1}]}
+@pytest.mark.parametrize(
+    ("ids", "ends"),
+    [
+        # Whole numbers are ids where nodes have such, and a place beyond the nodes is an end that dangles.
+        ([0, 2], (0, 1)),
+        (["a", "b"], (0, 7)),
+    ],
+)
+def test_numbers_that_are_no_places_are_ids(tmp_path: Path, ids: list[Any], ends: tuple[int, int]) -> None:
+    value = {"nodes": [{"id": i} for i in ids], "links": [{"source": ends[0], "target": ends[1]}]}
 
-    assert read(tmp_path / "graph.json", value).edges == [("0", "edge", "1")]
+    assert read(tmp_path / "graph.json", value).edges == [(str(ends[0]), "edge", str(ends[1]))]
 
 
-def test_a_place_beyond_the_nodes_is_an_end_that_dangles(tmp_path: Path) -> None:
-    value = {"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": 0, "target": 7}]}
-
-    assert read(tmp_path / "graph.json", value).edges == [("0", "edge", "7")]
-
-
-def test_numbers_of_two_files_are_two_nodes(tmp_path: Path) -> None:
-    value = {"nodes": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "links": [{"source": 1, "target": 2}]}
+@pytest.mark.parametrize(
+    ("ids", "nodes"), [((1, 2), {"a.json#1", "a.json#2", "b.json#1", "b.json#2"}), (("A:1", "A:2"), {"A:1", "A:2"})]
+)
+def test_numbers_of_two_files_are_two_nodes_and_names_one(
+    tmp_path: Path, ids: tuple[Any, Any], nodes: set[str]
+) -> None:
+    value = {"nodes": [{"id": i} for i in ids], "links": [{"source": ids[0], "target": ids[1]}]}
     graph = read(tmp_path / "a.json", value, written(tmp_path / "b.json", value))
 
-    assert set(graph.nodes) == {"a.json#1", "a.json#2", "b.json#1", "b.json#2"}
-    assert graph.edges == [("a.json#1", "edge", "a.json#2"), ("b.json#1", "edge", "b.json#2")]
-
-
-def test_names_of_two_files_are_the_same_node(tmp_path: Path) -> None:
-    value = {"nodes": [{"id": "A:1"}, {"id": "A:2"}], "links": [{"source": "A:1", "target": "A:2"}]}
-    graph = read(tmp_path / "a.json", value, written(tmp_path / "b.json", value))
-
-    assert set(graph.nodes) == {"A:1", "A:2"}
+    assert set(graph.nodes) == nodes
+    assert {end for head, _, tail in graph.edges for end in (head, tail)} == nodes
 
 
 # Cytoscape
@@ -204,12 +197,8 @@ def test_cx(tmp_path: Path) -> None:
     ]
     assert [reason for _, reason, _ in graph.rejected] == ["bad_id", "end_missing"]
     assert graph.tables.notes == ["net.cx: read without cartesianLayout (1): no nodes or edges"]
-
-
-def test_cx_in_two_files(tmp_path: Path) -> None:
-    graph = read(tmp_path / "a.cx", CX, written(tmp_path / "b.cx", CX))
-
-    assert set(graph.nodes) == {"uniprot:O94907", "a.cx#1", "a.cx#2", "b.cx#1", "b.cx#2"}
+    two = read(tmp_path / "a.cx", CX, written(tmp_path / "b.cx", CX))
+    assert set(two.nodes) == {"uniprot:O94907", "a.cx#1", "a.cx#2", "b.cx#1", "b.cx#2"}
 
 
 def test_cx2_with_aliases_and_defaults(tmp_path: Path) -> None:
@@ -291,13 +280,8 @@ def test_apoc(tmp_path: Path, shape: str) -> None:
         "CHEBI:2": (["Drug"], {"id": "CHEBI:2"}),
     }
     assert graph.edges == [("CHEBI:2", "TARGETS", "HGNC:1")]
-
-
-def test_apoc_keeps_numbers_where_a_node_states_no_id(tmp_path: Path) -> None:
-    graph = read(tmp_path / "all.json", lines({"type": "node", "id": "5", "labels": ["X"]}, *NEO4J))
-
-    assert set(graph.nodes) == {"5", "0", "1"}
-    assert graph.edges == [("1", "TARGETS", "0")]
+    numbered = read(tmp_path / "numbers.json", lines({"type": "node", "id": "5", "labels": ["X"]}, *NEO4J))
+    assert (set(numbered.nodes), numbered.edges) == ({"5", "0", "1"}, [("1", "TARGETS", "0")])
 
 
 # OBO Graph
@@ -409,14 +393,6 @@ def test_a_document_that_is_broken_is_refused(tmp_path: Path, text: str, message
         read(tmp_path / "graph.json", text)
 
 
-def test_a_byte_order_mark_is_none_of_the_text(tmp_path: Path) -> None:
-    graph = read(tmp_path / "graph.json", "\ufeff" + json.dumps(KGX))
-    in_lines = read(tmp_path / "graph.jsonl", "\ufeff" + lines(GENE, EDGE))
-
-    assert len(graph.nodes) == 2
-    assert in_lines.rejected == []
-
-
 WORDS = (
     *("nodes", "edges", "links", "rels", "elements", "graphs", "message", "knowledge_graph", "metanode_kinds", "data"),
     *("id", "@id", "n", "r", "s", "t", "i", "v", "po", "a", "type", "labels", "category", "properties", "start", "end"),
@@ -455,73 +431,3 @@ def test_any_json_ends_in_tables_or_an_error_for_people(tmp_path: Path, form: An
         assert sum(f.fits(source) for f in FORMS) <= 1
         with suppress(KgcheckError), connected() as db:
             form.read([source, Source("other.json", path, 1)], GraphTables(db))
-
-
-# Real files
-
-
-@pytest.mark.parametrize(
-    ("folder", "names", "form"),
-    [
-        ("bel_conib", ("boland2018.bel.nodelink.json", "prasad2019.bel.nodelink.json"), "node-link JSON"),
-        ("cytoscape_gal", ("gal.json",), "Cytoscape JSON"),
-    ],
-)
-def test_real_files_are_read_whole(shared_data: Path, folder: str, names: tuple[str, ...], form: str) -> None:
-    home = shared_data / "foreign" / "forms" / folder
-    truth = json.loads((home / "truth.json").read_text())
-    graph = ReadGraph(FORMS, *(home / "files" / name for name in names))
-
-    assert graph.form.name == form
-    assert (graph.tables.count("node"), graph.tables.count("edge")) == (truth["nodes"], truth["edges"])
-    assert graph.tables.count("quarantine") == 0
-    assert graph.rows("SELECT count(*) FROM edge WHERE tail NOT IN (SELECT id FROM node)") == [(0,)]
-
-
-def test_real_networks_of_ndex_are_read_whole(shared_data: Path) -> None:
-    home = shared_data / "foreign" / "forms" / "ndex_cx"
-    truth = json.loads((home / "truth.json").read_text())
-    found = []
-    for name, counts in truth["per_file"].items():
-        if "nodes" in counts:
-            graph = ReadGraph(FORMS, home / "files" / name)
-            assert (graph.tables.count("node"), graph.tables.count("edge")) == (counts["nodes"], counts["edges"])
-            assert graph.rows("SELECT count(*) FROM edge WHERE head NOT IN (SELECT id FROM node)") == [(0,)]
-            # The truth counts relations between pairs, of which some are stated several times.
-            distinct = graph.rows("SELECT DISTINCT relation FROM edge")
-            assert {relation for (relation,) in distinct} == set(counts["relations"])
-            found.append(graph)
-
-    assert sum(g.tables.count("node") for g in found) == truth["nodes"]
-
-
-def test_a_real_ontology_is_read_whole(shared_data: Path) -> None:
-    home = shared_data / "foreign" / "forms" / "go_nucleus"
-    per_form = json.loads((home / "truth.json").read_text())["per_form"]
-    obo, cx = (ReadGraph(FORMS, home / "files" / f"go-nucleus.{end}") for end in ("json", "cx"))
-
-    assert [g.tables.count(t) for g in (obo, cx) for t in ("node", "edge")] == [
-        per_form["json"]["nodes"], per_form["json"]["edges"], per_form["cx"]["nodes"], per_form["cx"]["edges"],
-    ]  # fmt: skip
-    assert len(obo.rows("SELECT id FROM node WHERE labels = ['Class']")) == per_form["json"]["classes"]
-    assert obo.nodes["GO:0005737"][1]["name"] == cx.nodes["GO:0005737"][1]["name"] == "cytoplasm"
-
-
-@pytest.mark.parametrize(
-    ("name", "form", "nodes", "edges"),
-    [
-        ("graph.json", "KGX JSON", 512, 532),
-        ("json_edges.json", "KGX JSON", 2, 1),
-        ("phenio.json", "OBO Graph JSON", 1, 0),
-        ("obo_error_detection.json", "OBO Graph JSON", 3, 2),
-    ],
-)
-def test_real_files_of_kgx(shared_data: Path, name: str, form: str, nodes: int, edges: int) -> None:
-    path = shared_data / "foreign" / "kgx" / name
-    graph = ReadGraph(FORMS, path)
-    value = jiter.from_json(path.read_bytes())
-    inner = value["graphs"][0] if "graphs" in value else value
-
-    assert graph.form.name == form
-    assert (nodes, edges) == (len(inner["nodes"]), len(inner["edges"]))
-    assert (graph.tables.count("node"), graph.tables.count("edge")) == (nodes, edges)

@@ -1,7 +1,5 @@
 """Ontologies as graphs: OBO, and OWL by its axioms."""
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,7 @@ from kgcheck.duck import connected
 from kgcheck.errors import InputFormat
 from kgcheck.forms.obo import FORMS as OBO_FORMS
 from kgcheck.forms.rdf import FORMS as RDF
-from kgcheck.forms.refused import REFUSED
-from kgcheck.forms.source import Source, sources
+from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from tests.support.graph_files import read_any
 
@@ -74,11 +71,7 @@ obo:EX_j a owl:NamedIndividual .
 def read(folder: Path, text: str, name: str = "ontology") -> GraphTables:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return read_file(Source(name, path))
-
-
-def read_file(source: Source) -> GraphTables:
-    tables = GraphTables(connected())
+    source, tables = Source(name, path), GraphTables(connected())
     (form,) = [form for form in FORMS if form.fits(source)]
     form.read([source], tables)
     return tables
@@ -93,10 +86,6 @@ def nodes(tables: GraphTables) -> dict[str, tuple[list[str], dict[str, str]]]:
         id_: (labels, props)
         for id_, labels, props in tables.db.execute("FROM node SELECT * EXCLUDE (file, line)").fetchall()
     }
-
-
-def counted(tables: GraphTables, label: str) -> int:
-    return int(tables.db.execute("SELECT count(*) FROM node WHERE list_contains(labels, ?)", [label]).fetchall()[0][0])
 
 
 def test_terms_of_obo(tmp_path: Path) -> None:
@@ -172,75 +161,25 @@ def test_axioms_of_owl(tmp_path: Path) -> None:
     assert not tables.lists_nodes
 
 
-_PIECES = [
-    "format-version: 1.2\n",
-    "[Term]\n",
-    "[Typedef]\n",
-    "id: EX:1\n",
-    "is_a: EX:2\n",
-    "relationship: a b\n",
-    'def: "',
-    "\n",
-]
-_PIECES += [
-    "xref: ",
-    "synonym: ",
-    "\\",
-    '"',
-    "{",
-    "}",
-    "!",
-    ":",
-    OWL_HEAD,
-    "obo:EX_1 ",
-    "a owl:Class",
-    "rdfs:subClassOf ",
-    "[",
-    "]",
-    ".",
+PIECES = [
+    *(
+        "format-version: 1.2\n",
+        "[Term]\n",
+        "[Typedef]\n",
+        "id: EX:1\n",
+        "is_a: EX:2\n",
+        "relationship: a b\n",
+        'def: "',
+    ),
+    *("xref: ", "synonym: ", "\n", "\\", '"', *"{}!:[].", OWL_HEAD, "obo:EX_1 ", "a owl:Class", "rdfs:subClassOf "),
 ]
 
 
 @given(
     number=st.integers(0, len(FORMS) - 1),
-    text=st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)),
+    text=st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)),
 )
 def test_any_text_ends_in_tables_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, number: int, text: str
 ) -> None:
     read_any(FORMS[number], tmp_path_factory.getbasetemp() / "any", text)
-
-
-def test_one_ontology_in_several_forms(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "foreign/forms/go_nucleus"
-    truth = json.loads((folder / "truth.json").read_text())
-    files = {s.name: s for s in sources(sorted((folder / "files").glob("go-nucleus.o*")), tmp_path)}
-    obo = read_file(files["go-nucleus.obo"])
-    assert (counted(obo, "Class"), obo.count("edge")) == (truth["nodes"], truth["edges"])
-    loops = obo.db.execute("SELECT line FROM edge WHERE head = tail").fetchall()
-    told = [re.search(r"obo:(\d+)", item["why"]) for item in truth["may_report"] if item["kind"] == "self_loop"]
-    assert sorted(loops) == sorted((int(match[1]),) for match in told if match)
-    counts = truth["per_form"]["ofn"]
-    for name in ("go-nucleus.owl", "go-nucleus.owl.ttl"):
-        owl = read_file(files[name])
-        assert (owl.count("node"), owl.count("edge")) == (counts["declared classes"], counts["SubClassOf axioms"])
-    assert [form.name for form in REFUSED if form.fits(files["go-nucleus.ofn"])] == ["OWL in functional syntax"]
-
-
-def test_a_graph_that_is_owl(shared_data: Path, tmp_path: Path) -> None:
-    folder = shared_data / "foreign/forms/pheknowlator_owl"
-    truth = json.loads((folder / "truth.json").read_text())
-    (source,) = sources([folder / "files"], tmp_path)
-    tables = read_file(source)
-    assert (tables.count("node"), tables.count("edge")) == (truth["nodes"], truth["edges"])
-    ((obsolete,),) = tables.db.execute("SELECT count(*) FROM node WHERE properties['is_obsolete'] = 'true'").fetchall()
-    assert obsolete == truth["deprecated"]
-
-
-def test_ontologies_of_providers(shared_data: Path) -> None:
-    for path in sorted((shared_data / "ontologies").glob("*.obo")):
-        source = Source(path.name, path)
-        assert OBO_FORMS[0].fits(source), path
-        tables = read_file(source)
-        assert counted(tables, "Class") == len(re.findall(r"(?m)^\[Term\]", path.read_text())), path
-        assert not tables.count("quarantine"), path

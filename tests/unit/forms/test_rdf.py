@@ -1,6 +1,5 @@
 """RDF files as graphs: statements to nodes and edges, what is rejected, and what is made to harm."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from kgcheck.errors import InputFormat, MissingExtra
 from kgcheck.forms import rdf_parsing
 from kgcheck.forms.curies import contraction
 from kgcheck.forms.rdf import FORMS
-from kgcheck.forms.source import Source, sources
+from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
 from tests.support.graph_files import read_any
 
@@ -164,29 +163,23 @@ def test_files_of_windows_are_read(tmp_path: Path, text: str) -> None:
     assert (tables.count("node"), tables.count("edge"), tables.count("quarantine")) == (2, 1, 0)
 
 
-def test_a_relative_iri_stays_as_it_is_written(tmp_path: Path) -> None:
-    assert edges(read(tmp_path, HEAD + "<#a> ex:p <b/c> .")) == [("#a", "ex:p", "b/c")]
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        ("<#a> ex:p <b/c> .", ("#a", "ex:p", "b/c")),
+        ('<< ex:a ex:affects ex:b >> ex:p_value "0.1" .', ("ex:a", "ex:affects", "ex:b")),
+    ],
+    ids=["a relative IRI stays as it is written", "a triple term is a statement too"],
+)
+def test_statements_of_turtle(tmp_path: Path, text: str, edge: tuple[str, str, str]) -> None:
+    assert edges(read(tmp_path, HEAD + text)) == [edge]
 
 
-def test_a_triple_term_is_a_statement_too(tmp_path: Path) -> None:
-    tables = read(tmp_path, HEAD + '<< ex:a ex:affects ex:b >> ex:p_value "0.1" .')
-    assert edges(tables) == [("ex:a", "ex:affects", "ex:b")]
-
-
-def test_a_statement_without_its_parts_is_rejected(tmp_path: Path) -> None:
-    tables = read(
-        tmp_path, HEAD + "ex:s rdf:subject ex:a, ex:c ; rdf:predicate ex:p ; rdf:object ex:b .\nex:a ex:p ex:d ."
-    )
-    assert edges(tables) == [("ex:a", "ex:p", "ex:d")]
-    assert [reason for _, reason in rejected(tables)] == ["statement"]
-
-
-def test_a_rejected_statement_takes_no_edge_away(tmp_path: Path) -> None:
-    tables = read(
-        tmp_path,
-        HEAD + "ex:s rdf:subject ex:a ; rdf:predicate ex:treats ; rdf:object ex:b, 'b' .\nex:a ex:treats ex:b .",
-    )
-    assert edges(tables) == [("ex:a", "ex:treats", "ex:b")]
+@pytest.mark.parametrize("parts", ["ex:a, ex:c ; {} ex:b", "ex:a ; {} ex:b, 'b'"])
+def test_a_statement_without_its_parts_is_rejected_and_takes_no_edge_away(tmp_path: Path, parts: str) -> None:
+    stated = parts.format("rdf:predicate ex:p ; rdf:object")
+    tables = read(tmp_path, HEAD + f"ex:s rdf:subject {stated} .\nex:a ex:p ex:b .")
+    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
     assert [reason for _, reason in rejected(tables)] == ["statement"]
 
 
@@ -348,94 +341,17 @@ def test_without_the_extra_its_name_is_told(tmp_path: Path, monkeypatch: pytest.
     assert told.value.hint == "pip install 'kgcheck[rdf]'"
 
 
-_PIECES = [
-    HEAD,
-    XML,
-    A,
-    B,
-    RELATED,
-    LABEL,
-    " ",
-    "\n",
-    ".",
-    ";",
-    ",",
-    '"',
-    "@",
-    "^^",
-    "[",
-    "]",
-    "(",
-    ")",
-    "{",
-    "}",
-    "<<",
-    ">>",
-]
-_PIECES += [
-    "ex:a",
-    "ex:p",
-    "_:x",
-    "rdf:subject",
-    '{"@id":"ex:a",',
-    '"@context":',
-    "<rdf:Description",
-    'rdf:about="a"',
-    ">",
-    "/>",
-    "\\u0000",
+PIECES = [
+    *(HEAD, XML, A, B, RELATED, LABEL, *' \n.;,"@[](){}', "^^", "<<", ">>", "ex:a", "ex:p", "_:x", "rdf:subject"),
+    *('{"@id":"ex:a",', '"@context":', "<rdf:Description", 'rdf:about="a"', ">", "/>", "\\u0000"),
 ]
 
 
 @given(
     number=st.integers(0, len(FORMS) - 1),
-    text=st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=30).map("".join)),
+    text=st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=30).map("".join)),
 )
 def test_any_text_ends_in_tables_or_an_error_of_ours(
     tmp_path_factory: pytest.TempPathFactory, number: int, text: str
 ) -> None:
     read_any(FORMS[number], tmp_path_factory.getbasetemp() / "any", text)
-
-
-def test_a_graph_of_n_triples(shared_data: Path) -> None:
-    folder = shared_data / "foreign/forms/nt_gocam"
-    truth = json.loads((folder / "truth.json").read_text())
-    (path,) = (folder / "files").iterdir()
-    tables = read_files(Source(path.name, path))
-    assert (tables.count("node"), tables.count("edge")) == (truth["nodes"], truth["edges"])
-    loops = tables.db.execute("SELECT count(*) FROM edge WHERE head = tail").fetchall()
-    assert loops == [(truth["totals"]["self_loop"],)]
-    assert tables.db.execute("SELECT line FROM edge WHERE head = 'rgd:621117' AND tail = head").fetchall() == [(9,)]
-
-
-def test_nanopublications_of_a_paper(shared_data: Path) -> None:
-    folder = shared_data / "foreign/forms/nanopub_bel"
-    truth = json.loads((folder / "truth.json").read_text())["per_file"]
-    for name, counts in truth.items():
-        path = folder / "files" / name
-        tables = read_files(Source(name, path))
-        (note,) = tables.notes
-        numbers = [int(word) for word in note.split(": ")[1].split() if word.isdigit()]
-        assert numbers[0] == counts["nanopublications"]
-        assert numbers[1] + numbers[2] == counts["quads"]
-        reified = tables.db.execute("SELECT count(*) FROM edge WHERE properties['id'] IS NOT NULL").fetchall()
-        assert reified == [(path.read_text().count("a rdf:Statement"),)]
-    broken = folder / "files/pubmed9202001.ttl"
-    with pytest.raises(InputFormat, match=r"^pubmed9202001\.ttl, line 25, column 103: "):
-        read_files(Source(broken.name, broken))
-
-
-@pytest.mark.parametrize(
-    ("name", "nodes", "expected"),
-    [
-        ("rdf/oban-test.nt", 14, 7),
-        ("rdf/test1.nt", 2, 1),
-        ("rdf/test2.nt", 4, 3),
-        ("rdf/test3.nt", 7, 6),
-        ("hpoa_test.ttl", 12, 5),
-        ("test-transform-rdf.nt", 2, 1),
-    ],
-)
-def test_small_graphs_of_kgx(shared_data: Path, tmp_path: Path, name: str, nodes: int, expected: int) -> None:
-    tables = read_files(*sources([shared_data / "foreign/kgx" / name], tmp_path))
-    assert (tables.count("node"), tables.count("edge"), tables.count("quarantine")) == (nodes, expected, 0)

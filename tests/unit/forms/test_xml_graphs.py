@@ -1,6 +1,5 @@
 """GraphML, of small files and of a real one."""
 
-import json
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
@@ -156,13 +155,3 @@ def test_any_damage_ends_in_tables_or_an_error_for_people(tmp_path: Path, cut: i
     for form in FORMS:
         with suppress(KgcheckError), connected() as db:
             form.read([Source("any.graphml", path)], GraphTables(db))
-
-
-def test_a_real_file_is_read_whole(shared_data: Path) -> None:
-    home = shared_data / "foreign" / "forms" / "graphml_opcendo"
-    truth = json.loads((home / "truth.json").read_text())
-    graph = ReadGraph(FORMS, home / "files" / "network.graphml")
-
-    assert (graph.tables.count("node"), graph.tables.count("edge")) == (truth["nodes"], truth["edges"])
-    assert graph.tables.count("quarantine") == 0
-    assert graph.nodes["Ptprc"][1]["dac_l2fc"] == "nan"
