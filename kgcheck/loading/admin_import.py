@@ -46,7 +46,8 @@ class OfflineImport:
             raise StoreError(
                 f"cannot use the folder {folder}: {error.strerror}", "name another with --offline"
             ) from error
-        ours = {self._path(n, part).name for n in self._names() for part in ("header", "data")} | {_REPORT}
+        names = (META_LABEL, *self.schema.label_names, *map(str, self.schema.relations))
+        ours = {self._path(name, part).name for name in names for part in ("header", "data")} | {_REPORT}
         if strange := sorted(found - ours):
             raise StoreError(f"{folder} holds {strange[0]}", "name a new or empty folder with --offline")
 
@@ -170,9 +171,6 @@ class OfflineImport:
 
     def _unwritable(self, error: OSError) -> InputError:
         return InputError(f"cannot write in {self.name}: {error.strerror or error}", "free disk space, or name another")
-
-    def _names(self) -> list[str]:
-        return [META_LABEL, *self.schema.label_names, *map(str, self.schema.relations)]
 
     def _path(self, name: str, part: str) -> Path:
         return self._folder / f"{name.replace(' ', '-')}.{part}.csv"

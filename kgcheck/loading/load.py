@@ -1,8 +1,6 @@
 """Load an import directory into a graph store: stage, check, compare, write what differs."""
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -152,8 +150,12 @@ class _Load:
                 return self._as_before(db, staging, before)
             staging.stage(self._progress)
             comparison = Comparison(db, self._store, prune=self._options.prune, curated=curated)
-            with _with_retired(self._store):
+            # What is retired is there: what the files state of it is nothing new.
+            shows_retired, self._store.with_retired = self._store.with_retired, True
+            try:
                 comparison.judge(self._store.counts(), self._progress)
+            finally:
+                self._store.with_retired = shows_retired
             files = _file_counts(staging, comparison)
             gone = {str(h): n for h in self._schema.holders if (n := comparison.gone(h).get(REMOVED, 0))}
             removed, left = (gone, {}) if self._options.prune else ({}, gone)
@@ -268,16 +270,6 @@ class _Load:
         }
         rules = rules_of(self._schema, self._recipe)
         return LoadManifest(at=self._at, rules=rules, counts=counts, files=entries, left=left, settled=tuple(settled))
-
-
-@contextmanager
-def _with_retired(store: LoadTarget) -> Iterator[None]:
-    """Count retired nodes and edges as there: what the files state of them is nothing new."""
-    before, store.with_retired = store.with_retired, True
-    try:
-        yield
-    finally:
-        store.with_retired = before
 
 
 def _file_counts(staging: Staging, comparison: Comparison) -> tuple[FileCount, ...]:

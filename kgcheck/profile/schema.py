@@ -235,47 +235,41 @@ class Schema(Value):
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
-        if mistakes := [*self._odd_names(), *self._wrong_ends(), *self._described_twice(), *self._wrong_checks()]:
-            raise Mistakes(mistakes)
+        found = (*self._odd_names(), *self._wrong_ends(), *self._described_twice(), *self._wrong_checks())
+        if found:
+            raise Mistakes(Mistake(where=where, what=what) for where, what in found)
         return self
 
-    def _odd_names(self) -> Iterator[Mistake]:
-        prefixed = [(f"labels[{label.name}]", name) for label in self.labels for name in (label.name, *label.also)]
-        prefixed += [(f"relations[{p}]", p.type) for p in self.relations]
-        for where, name in prefixed:
-            if not NAME_OF_GRAPH.fullmatch(name):
-                what = (
-                    f"{name!r} is not a plain name: letters, digits and _ only, after a prefix with a colon or without"
-                )
-                yield Mistake(where=where, what=what)
-        names = [(f"labels[{label.name}].key", label.key) for label in self.labels]
+    def _odd_names(self) -> Iterator[tuple[str, str]]:
+        prefixed = [(f"labels[{label}]", name) for label in self.labels for name in (label.name, *label.also)]
+        plain = [(f"labels[{label}].key", label.key) for label in self.labels]
         for kind, holders in (("labels", self.labels), ("relations", self.relations)):
-            for holder in holders:
-                names += [(f"{kind}[{holder}].properties", name) for name in holder.properties]
-        for where, name in names:
+            plain += [(f"{kind}[{holder}].properties", name) for holder in holders for name in holder.properties]
+        for where, name in (*prefixed, *((f"relations[{p}]", p.type) for p in self.relations)):
+            if not NAME_OF_GRAPH.fullmatch(name):
+                form = "letters, digits and _ only, after a prefix with a colon or without"
+                yield where, f"{name!r} is not a plain name: {form}"
+        for where, name in plain:
             if not _NAME.fullmatch(name):
-                yield Mistake(where=where, what=f"{name!r} is not a plain name: letters, digits and _ only")
+                yield where, f"{name!r} is not a plain name: letters, digits and _ only"
 
-    def _wrong_ends(self) -> Iterator[Mistake]:
+    def _wrong_ends(self) -> Iterator[tuple[str, str]]:
         for pattern in self.relations:
+            where, joins_two = f"relations[{pattern}]", pattern.head != pattern.tail
             for key, end in (("head", pattern.head), ("tail", pattern.tail)):
                 if end not in self._by_label:
-                    yield Mistake(
-                        where=f"relations[{pattern}].{key}",
-                        what=f"{pattern} names the label {end!r}, which is not described",
-                    )
-            if (pattern.symmetric or pattern.loops is True) and pattern.head != pattern.tail:
-                what = f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
-                yield Mistake(where=f"relations[{pattern}]", what=what)
-            if pattern.hierarchy and (pattern.head != pattern.tail or pattern.symmetric or pattern.loops is True):
-                what = f"{pattern} is a hierarchy, so that it joins one label, in one direction and without loops"
-                yield Mistake(where=f"relations[{pattern}]", what=what)
+                    yield f"{where}.{key}", f"{pattern} names the label {end!r}, which is not described"
+            if (pattern.symmetric or pattern.loops is True) and joins_two:
+                yield where, f"{pattern} joins two labels, so that it is neither symmetric nor has loops"
+            if pattern.hierarchy and (joins_two or pattern.symmetric or pattern.loops is True):
+                is_one = "is a hierarchy, so that it joins one label, in one direction and without loops"
+                yield where, f"{pattern} {is_one}"
 
-    def _described_twice(self) -> Iterator[Mistake]:
+    def _described_twice(self) -> Iterator[tuple[str, str]]:
         for kind, names in (("label", [s.name for s in self.labels]), ("relation", [str(p) for p in self.relations])):
             for name in dict.fromkeys(names):
                 if names.count(name) > 1:
-                    yield Mistake(where=f"{kind}s[{name}]", what=f"the {kind} {name!r} is described twice")
+                    yield f"{kind}s[{name}]", f"the {kind} {name!r} is described twice"
         # All patterns of a relation type share one table of the embedded store.
         types: dict[tuple[str, str], PropertyType] = {}
         for pattern in self.relations:
@@ -283,21 +277,22 @@ class Schema(Value):
                 known = types.setdefault((pattern.type, name), spec.type)
                 if known != spec.type:
                     what = f"{pattern.type}.{name} is both {known} and {spec.type}"
-                    yield Mistake(where=f"relations[{pattern}].properties.{name}", what=what)
+                    yield f"relations[{pattern}].properties.{name}", what
 
-    def _wrong_checks(self) -> Iterator[Mistake]:
+    def _wrong_checks(self) -> Iterator[tuple[str, str]]:
         for label in self.labels:
+            where = f"labels[{label}]"
             for name in {KEY, label.key} & label.properties.keys():
-                what = f"{name!r} is what the key is called, so that it is no property besides"
-                yield Mistake(where=f"labels[{label.name}].properties.{name}", what=what)
+                yield (
+                    f"{where}.properties.{name}",
+                    f"{name!r} is what the key is called, so that it is no property besides",
+                )
             several = label.authorities
             if several and (label.authority.source or not all(a.source and a.pattern for a in several)):
-                what = f"each of the authorities of {label.name} needs a source and the pattern of its ids, and"
-                yield Mistake(where=f"labels[{label.name}].authorities", what=f"{what} there is no authority beside")
-            for name in label.attributes:
-                if name not in label.properties:
-                    what = f"{label.name} has no property {name!r} that could be checked"
-                    yield Mistake(where=f"labels[{label.name}].attributes.{name}", what=what)
+                what = f"each of the authorities of {label} needs a source and the pattern of its ids, and"
+                yield f"{where}.authorities", f"{what} there is no authority beside"
+            for name in (name for name in label.attributes if name not in label.properties):
+                yield f"{where}.attributes.{name}", f"{label} has no property {name!r} that could be checked"
 
     @cached_property
     def _by_label(self) -> dict[str, Label]:

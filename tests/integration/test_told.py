@@ -96,19 +96,6 @@ def test_run_report_and_json_tell_what_is_unknown(tmp_path: Path) -> None:
 # --- which run, and how it is shown
 
 
-def test_latest_is_the_latest_audit(tmp_path: Path) -> None:
-    place = ("--store", demo().store)
-    kgcheck("audit", "--type", "structure", "--label", "Gene", *place, cwd=tmp_path)
-    kgcheck("check", "existence", "Protein", "P04637", *place, cwd=tmp_path)
-
-    with Ledger(tmp_path / ".kgcheck/ledger.sqlite") as ledger:
-        check, audit = ledger.runs()
-        assert check.is_check
-        assert ledger.run("latest") == audit
-    assert f"run {audit.id}: " in kgcheck("report", cwd=tmp_path).err
-    assert f"run {audit.id}: " in kgcheck("report", "latest", cwd=tmp_path).err
-
-
 def test_warnings_are_folded() -> None:
     run = RUN.model_copy(update={"warnings": ("one is old", "two is old")})
     page = Page(written("html", run=run))
@@ -185,27 +172,7 @@ def test_no_cell_of_csv_is_a_formula(text: str) -> None:
     assert not [cell for cell in row if any(ord(c) < 32 or c == "\u202e" for c in cell)]
 
 
-def test_findings_as_csv(tmp_path: Path) -> None:
-    kgcheck("report", "--format", "csv", "--out", tmp_path / "f.csv", cwd=demo_audit())
-
-    with (tmp_path / "f.csv").open(encoding="utf-8", newline="") as file:
-        rows = {r["id"]: r for r in csv.DictReader(file) if r["type"] == "existence"}
-    assert (rows["PARK2"]["reason"], rows["PARK2"]["proposal"]) == ("id_previous", "re-point to PRKN")
-
-
 # --- how old
-
-
-@pytest.mark.slow
-def test_only_sources_that_the_run_asks_are_warned_about(tmp_path: Path) -> None:
-    where = ("--store", demo().store, "--reference", demo().reference)
-    # One protein, but edges of it to nearly everything.
-    everything = kgcheck("audit", "--id", "P02649", *where, cwd=tmp_path).err
-    genes = kgcheck("audit", "--type", "existence", "--label", "Gene", *where, cwd=tmp_path).err
-
-    assert "warning: diseases is of 2015-08" in everything
-    assert "warning: diseases" not in genes
-    assert "warning: bto" not in genes
 
 
 def test_sources_of_a_plan() -> None:
