@@ -4,7 +4,6 @@ A value is measured in copies: what one property holds is one copy, all literals
 that are joined add up, and a name keeps what it was given, so that doubling again and again is seen for what it is.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from antlr4 import ParserRuleContext
@@ -31,18 +30,41 @@ _TRUTHS = frozenset(
 )
 
 
+# Rules of the grammar that mean no more than their one part does.
+_CHAIN = frozenset(
+    """
+    expression xorExpression andExpression notExpression comparisonExpression addSubExpression multDivExpression
+    powerExpression unaryAddSubExpression atomicExpression propertyOrLabelExpression propertyExpression atom
+    """.split()
+)
+_PICK = frozenset({"collect", "min", "max", "nodes", "relationships"})
+
+
 class ValueBound(NamedTuple):
-    """The most that a value holds; one that is collected holds that for each of any number of rows."""
+    """The most that a value holds; one that is collected holds that for each of any number of rows.
+
+    It `reads` if it is nothing but what stands in the graph, or a number of rows that the graph has.
+    """
 
     copies: float
     collected: bool = False
+    reads: bool = False
 
 
 class Growth(NamedTuple):
-    """Items of an answer that are collected lists, and how long each of these may be."""
+    """Facts about the rows of a statement.
+
+    Attributes:
+        collected: Items of the answer that are lists of any length.
+        longest_list: The number of elements that each of these may have.
+        invents: Rows hold what the writer of the statement put in.
+        limited: SKIP or LIMIT stands in it, so that how many rows there are is the writer's.
+    """
 
     collected: frozenset[ParserRuleContext]
     longest_list: int
+    invents: bool
+    limited: bool
 
 
 _ONE = ValueBound(1.0)
@@ -56,7 +78,8 @@ def growth_of(tree: ParserRuleContext) -> Growth:
     if sum(bound.copies for bound in walk.answer.values()) > _ROW_COPIES:
         raise UsageError(f"a row would hold over {_ROW_COPIES} values", "ask for fewer columns at once")
     collected = {item: max(1.0, bound.copies) for item, bound in walk.answer.items() if bound.collected}
-    return Growth(frozenset(collected), int(_LISTED_COPIES / max(1.0, sum(collected.values()))))
+    longest = int(_LISTED_COPIES / max(1.0, sum(collected.values())))
+    return Growth(frozenset(collected), longest, walk.invents, walk.limited)
 
 
 class _Walk:
@@ -66,12 +89,13 @@ class _Walk:
         self._known: dict[str, ValueBound] = {}
         self.answer: dict[ParserRuleContext, ValueBound] = {}
         """Returned values, by the item that states them."""
+        self.invents = self.limited = False
 
     def visit(self, node: Any) -> None:
         """Bound all values under a node."""
         match node:
             case CypherParser.UnwindStContext():
-                self._known[_key(node.symbol())] = self._bound(node.expression())._replace(collected=False)
+                self._known[_key(node.symbol())] = self._given(node.expression())._replace(collected=False)
             case CypherParser.WithStContext() | CypherParser.ReturnStContext():
                 self._project(node)
             case CypherParser.PatternPartContext():
@@ -97,20 +121,28 @@ class _Walk:
             element = node.patternElem()
             while element.patternElem() is not None:
                 element = element.patternElem()
-            hops = sum(MOST_HOPS if _has_range(link) else 1 for link in element.patternElemChain())
+            details = [link.relationshipPattern().relationDetail() for link in element.patternElemChain()]
+            hops = sum(MOST_HOPS if detail is not None and detail.rangeLit() is not None else 1 for detail in details)
             self._known[_key(node.symbol())] = ValueBound(2.0 * hops + 1)
+
+    def _given(self, expression: ParserRuleContext) -> ValueBound:
+        """The bound of what goes into rows."""
+        bound = self._bound(expression)
+        self.invents = self.invents or not bound.reads
+        return bound
 
     def _project(self, node: ParserRuleContext) -> None:
         body = node.projectionBody()
         items = body.projectionItems()
         known = dict(self._known) if items.MULT() else {}
         for item in items.projectionItem():
-            bound = self._bound(item.expression())
+            bound = self._given(item.expression())
             if isinstance(node, CypherParser.ReturnStContext):
                 self.answer[item] = bound
             key = _key(item.symbol()) if item.symbol() else item.expression().getText().strip("`").lower()
             before = known.get(key, bound)
             known[key] = ValueBound(max(before.copies, bound.copies), before.collected or bound.collected)
+        self.limited = self.limited or body.skipSt() is not None or body.limitSt() is not None
         self._known |= known
         for part in (body.orderSt(), body.skipSt(), body.limitSt(), *node.getChildren()):
             if part is not None and part is not body:
@@ -119,26 +151,33 @@ class _Walk:
 
     def _bound(self, node: Any) -> ValueBound:
         match node:
+            case CypherParser.SymbolContext() | CypherParser.PropertyExpressionContext() if _is_number(node):
+                return _LITTLE
             case CypherParser.SymbolContext():
-                return _LITTLE if node.start.text[:1] in _DIGITS else self._known.get(_key(node), _ONE)
+                return self._known.get(_key(node), _ONE)._replace(reads=True)
             case CypherParser.PropertyExpressionContext() if node.name():
-                return _LITTLE if node.start.text[:1] in _DIGITS else _ONE
+                return _ONE._replace(reads=isinstance(node.atom().getChild(0), CypherParser.SymbolContext))
             case CypherParser.StringLitContext() | CypherParser.CharLitContext():
                 return ValueBound(len(node.getText()) / LONGEST_STATEMENT)
             case CypherParser.FunctionInvocationContext():
-                return self._called(node)
-            case CypherParser.CountAllContext() | CypherParser.NumLitContext() | CypherParser.BoolLitContext():
-                return _LITTLE
+                name, operands = node.invocationName().getText().lower(), arguments(node)
+                bounds = [self._bound(argument) for argument in operands]
+                is_read = name in _PICK or (name == "count" and not self.limited)
+                reads = is_read and all(bound.reads for bound in bounds)
+                return self._called(node, name, operands, bounds)._replace(reads=reads)
+            case CypherParser.CountAllContext():
+                return _LITTLE._replace(reads=not self.limited)
             case CypherParser.RelationshipsChainPatternContext():
                 self._visit_children(node)
                 return _LITTLE
-            case ParserRuleContext():
-                return self._composed(node)
-            case _:
+            case CypherParser.NumLitContext() | CypherParser.BoolLitContext() | TerminalNode():
                 return _LITTLE
+            case _:
+                return self._composed(node)
 
     def _composed(self, node: ParserRuleContext) -> ValueBound:
-        under = [self._bound(child) for child in parts(node) if isinstance(child, ParserRuleContext)]
+        children = parts(node)
+        under = [self._bound(child) for child in children if isinstance(child, ParserRuleContext)]
         rule = CypherParser.ruleNames[node.getRuleIndex()]
         if len(under) > 1 and rule in _TRUTHS:
             return _LITTLE
@@ -147,12 +186,11 @@ class _Walk:
             raise UsageError(f"{_written(node)} holds lists of any length", _HINT)
         if len(under) > 1 and rule in ("addSubExpression", "expressionChain"):
             return _checked(ValueBound(sum(bound.copies for bound in under), collected), node)
-        return ValueBound(max((bound.copies for bound in under), default=0.0), collected)
+        is_whole = rule == "parenthesizedExpression" or (rule in _CHAIN and len(children) == 1)
+        reads = is_whole and all(bound.reads for bound in under) and bool(under)
+        return ValueBound(max((bound.copies for bound in under), default=0.0), collected, reads)
 
-    def _called(self, node: ParserRuleContext) -> ValueBound:
-        name = node.invocationName().getText().lower()
-        operands = arguments(node)
-        bounds = [self._bound(argument) for argument in operands]
+    def _called(self, node: ParserRuleContext, name: str, operands: list[Any], bounds: list[ValueBound]) -> ValueBound:
         if name in _SMALL or not bounds:
             return _LITTLE
         most = ValueBound(max(bound.copies for bound in bounds), any(bound.collected for bound in bounds))
@@ -196,9 +234,10 @@ def _checked(bound: ValueBound, node: ParserRuleContext) -> ValueBound:
     return bound
 
 
-def _has_range(link: ParserRuleContext) -> bool:
-    detail = link.relationshipPattern().relationDetail()
-    return detail is not None and detail.rangeLit() is not None
+def _is_number(node: Any) -> bool:
+    """Tell what to this grammar is a name: a whole number a symbol, and 4.0 the property 0 of a symbol 4."""
+    is_symbol = isinstance(node, CypherParser.SymbolContext)
+    return (is_symbol or bool(node.name())) and node.start.text[:1] in _DIGITS
 
 
 def _key(node: ParserRuleContext) -> str:
@@ -208,69 +247,6 @@ def _key(node: ParserRuleContext) -> str:
 
 def _written(node: ParserRuleContext) -> str:
     return repr(node.getText()[:80])
-
-
-# Rules of the grammar that mean no more than their one part does.
-_CHAIN = frozenset(
-    """
-    expression xorExpression andExpression notExpression comparisonExpression addSubExpression multDivExpression
-    powerExpression unaryAddSubExpression atomicExpression propertyOrLabelExpression atom
-    """.split()
-)
-_PICK = frozenset({"collect", "min", "max", "nodes", "relationships"})
-_COUNT = "count"
-
-
-class Rows(NamedTuple):
-    """Facts about the rows of a statement, from its tree."""
-
-    invents: bool
-    limited: bool
-
-
-def rows_of(tree: Any) -> Rows:
-    """Tell what the rows of a statement hold."""
-    invents = limited = False
-    for part in _givers(tree):
-        if isinstance(part, CypherParser.UnwindStContext):
-            given, cut = [part.expression()], False
-        else:
-            given = [item.expression() for item in part.projectionItems().projectionItem()]
-            cut = part.skipSt() is not None or part.limitSt() is not None
-        invents = invents or not all(_reads(expression, limited) for expression in given)
-        limited = limited or cut
-    return Rows(invents, limited)
-
-
-def _givers(node: Any) -> Iterator[Any]:
-    if isinstance(node, CypherParser.UnwindStContext | CypherParser.ProjectionBodyContext):
-        yield node
-    elif not isinstance(node, TerminalNode):
-        for child in node.getChildren():
-            yield from _givers(child)
-
-
-def _reads(node: Any, limited: bool) -> bool:
-    """Return whether an expression gives only what stands in the graph; anything not named here does not."""
-    match node:
-        case CypherParser.SymbolContext():
-            # To this grammar a whole number is a symbol, and 4.0 the property 0 of a symbol 4.
-            return node.start.text[:1] not in _DIGITS
-        case CypherParser.PropertyExpressionContext():
-            return _reads(node.atom(), limited)
-        case CypherParser.ParenthesizedExpressionContext():
-            return _reads(node.expression(), limited)
-        case CypherParser.CountAllContext():
-            return not limited
-        case CypherParser.FunctionInvocationContext():
-            name = node.invocationName().getText().lower()
-            allowed = name in _PICK or (name == _COUNT and not limited)
-            return allowed and all(_reads(argument, limited) for argument in arguments(node))
-        case ParserRuleContext() if CypherParser.ruleNames[node.getRuleIndex()] in _CHAIN:
-            under = parts(node)
-            return len(under) == 1 and _reads(under[0], limited)
-        case _:
-            return False
 
 
 def arguments(call: ParserRuleContext) -> list[Any]:

@@ -21,7 +21,7 @@ from antlr4.PredictionContext import PredictionContextCache
 from antlr4_cypher import CypherLexer, CypherParser
 
 from kgcheck.errors import UsageError
-from kgcheck.graph.bounds import growth_of, rows_of
+from kgcheck.graph.bounds import growth_of
 from kgcheck.graph.queries import is_name, kept, quoted
 from kgcheck.graph.statement_writer import HINT, LONGEST_STATEMENT, Writer
 from kgcheck.graph.store import Reading
@@ -160,12 +160,12 @@ def read_statement(text: str, schema: Schema, backend: str) -> Reading:
         raise UsageError(f"a statement has at most {LONGEST_STATEMENT} characters", "ask for less")
     try:
         tree = _parsed(text)
-        collected, longest_list = growth_of(tree)
-        writer = Writer(schema, backend, collected=collected, longest_list=longest_list)
-        keeping = KeepingWriter(schema, backend, collected=collected, longest_list=longest_list)
+        growth = growth_of(tree)
+        cut = growth.collected, growth.longest_list
+        writer, keeping = Writer(schema, backend, *cut), KeepingWriter(schema, backend, *cut)
         written, kept = writer.write(tree), keeping.write(tree)
-        writer.check_whole(tree)
-        keeping.check_whole(tree)
+        for one in (writer, keeping):
+            one.check_whole(tree)
     except RecursionError:
         raise UsageError("the statement is nested too deeply", HINT) from None
     if "MATCH" not in written.split():
@@ -174,7 +174,8 @@ def read_statement(text: str, schema: Schema, backend: str) -> Reading:
     if len(set(writer.columns)) < len(writer.columns):
         raise UsageError("two columns of the answer have one name", "name them apart with AS")
     columns, labels = tuple(writer.columns), frozenset(writer.labels)
-    return Reading(written, writer.parameters, columns, labels, *rows_of(tree), kept=kept, longest_list=longest_list)
+    _, longest_list, invents, limited = growth
+    return Reading(written, writer.parameters, columns, labels, invents, limited, kept, longest_list)
 
 
 def _parsed(text: str) -> ParserRuleContext:

@@ -68,11 +68,11 @@ class Writer:
 
     schema: Schema
     backend: str
-    parameters: dict[str, str] = field(default_factory=dict)
     collected: frozenset[ParserRuleContext] = frozenset()
     """Items of the answer that are lists of any length, which a server is to cut."""
 
     longest_list: int = 0
+    parameters: dict[str, str] = field(default_factory=dict)
     columns: list[str] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)
     _labelled: set[str] = field(default_factory=set)

@@ -375,7 +375,7 @@ def test_no_more_hops_are_read_than_may_be_taken(store: GraphStore, many: int, m
     add_nodes(store, PROTEIN, "hub", *(f"n{i}" for i in range(6)))
     store.add_edges(ACTS_ON, edges_table(ACTS_ON, *({"head": "hub", "tail": f"n{i}"} for i in range(6))))
     read = []
-    monkeypatch.setattr(stores, "_read_hop", lambda row, pattern: read.append(row))
+    monkeypatch.setattr(stores, "plain", lambda present, properties: read.append(present))
     for module in (stores, embedded, server):
         monkeypatch.setattr(module, "MOST_HOPS", 2)
 

@@ -125,23 +125,6 @@ def test_another_release_than_that_of_the_graph_supports_on_its_own(tmp_path: Pa
     assert ["built from" in " ".join(told) for told in warnings] == [True, False]
 
 
-@pytest.mark.slow
-def test_what_another_source_speaks_of_is_not_supported_by_construction(demo_built: Path, tmp_path: Path) -> None:
-    """The same files of all sources but UniProt, of which the reference has another one."""
-    shutil.copy(demo_built / "import/reference.duckdb", tmp_path / "r.duckdb")
-    with duckdb.connect(str(tmp_path / "r.duckdb")) as db:
-        db.execute("UPDATE release SET sha256 = repeat('0', 64) WHERE source = 'uniprot'")
-    with EmbeddedStore(demo_built / "graph.lbdb", SCHEMA) as store:
-        judged = audited(store, tmp_path / "l.sqlite", tmp_path / "r.duckdb", types=JUDGED)
-
-    (warning,) = (text for text in judged.run.warnings if "built from the same files" in text)
-    supported = [tally for tally in judged.tallies if tally.outcome is Outcome.SUPPORTED]
-    apart = sum(tally.count for tally in supported if "uniprot" not in tally.sources)
-    total = sum(tally.count for tally in supported)
-    assert 0 < apart < total
-    assert f"{apart:,} of {total:,} supported are so by construction" in warning
-
-
 PROTEINS = ("P10001", "P10002", "P10003", "P10004")
 
 

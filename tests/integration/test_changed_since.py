@@ -149,17 +149,6 @@ def test_the_graph_is_read_from_its_extract(empty: Ledger, older: Path, newer: P
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept(ledger))
 
 
-@pytest.mark.slow
-def test_other_options_and_the_snapshot_name_a_run_as_well(ledger: Ledger, older: Path, newer: Path) -> None:
-    moved = older.with_name("moved.duckdb")
-    shutil.copy(older, moved)
-    store = crowded_graph()
-    part = audit(ledger, store, newer, str(moved), sample=5, **EDGES)
-
-    assert part.run.made_with["since"] == ledger.runs()[-1].id
-    assert not store.scans
-
-
 def test_a_graph_that_changed_is_read_anew(ledger: Ledger, newer: Path) -> None:
     (former,) = ledger.runs()
     before = kept(ledger)

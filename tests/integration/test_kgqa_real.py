@@ -5,7 +5,6 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -112,15 +111,6 @@ def test_a_question_takes_milliseconds(questions: Questions) -> None:
 
     # The target is 20 ms; a busy machine gets room.
     assert statistics.median(took) < 0.1
-
-
-def test_twenty_questions_at_once(questions: Questions) -> None:
-    asked = [q["question"] for q in kgqa_answers.questions()][:20]
-    alone = [questions.ask(q) for q in asked]
-    with ThreadPoolExecutor(20) as pool:
-        together = list(pool.map(questions.ask, asked))
-
-    assert together == alone
 
 
 def test_batch_on_the_command_line(path: Path, shared_data: Path, tmp_path: Path) -> None:

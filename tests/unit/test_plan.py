@@ -1,5 +1,7 @@
 """The plan of an audit: which units the options ask for."""
 
+from typing import Any
+
 import pytest
 from pydantic import ValidationError
 
@@ -25,71 +27,59 @@ def plan(schema: Schema, *types: CheckType, counts: Counts = COUNTS, **options: 
     return [f"{u.type.value} {u.target}" for u in make_plan(asked, schema, counts)]
 
 
-def test_existence_is_of_every_label_that_the_store_holds(schema: Schema) -> None:
-    assert plan(schema, CheckType.EXISTENCE) == ["existence Protein", "existence Gene"]
+EXISTENCE, ATTRIBUTE, TRIPLE = CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE
+
+
+@pytest.mark.parametrize(
+    ("types", "options", "wanted"),
+    [
+        ((EXISTENCE,), {}, ["existence Protein", "existence Gene"]),
+        ((TRIPLE,), {}, [f"triple {ACTS_ON}", f"triple {TRANSLATED}"]),
+        (
+            (CheckType.STRUCTURE,),
+            {},
+            [f"structure {of}" for of in ("Protein", "Gene", ACTS_ON, TRANSLATED, "whole graph")],
+        ),
+        # Potential edges need both ends and no edge.
+        (
+            (CheckType.POTENTIAL,),
+            {"counts": Counts(nodes=COUNTS.nodes)},
+            [f"potential {of}" for of in (ACTS_ON, "Protein CURATED_INTERACTS_WITH Protein", TRANSLATED)],
+        ),
+        # Types come in the order asked for.
+        (
+            (TRIPLE, EXISTENCE),
+            {},
+            [f"triple {ACTS_ON}", f"triple {TRANSLATED}", "existence Protein", "existence Gene"],
+        ),
+        # A label chooses nodes and the edges that end at them, a relation edges only; both apply.
+        ((ATTRIBUTE,), {"labels": ("Gene",)}, ["attribute Gene.name"]),
+        ((EXISTENCE, TRIPLE), {"labels": ("Gene",)}, ["existence Gene", f"triple {TRANSLATED}"]),
+        ((TRIPLE,), {"labels": ("Protein",)}, [f"triple {ACTS_ON}", f"triple {TRANSLATED}"]),
+        ((TRIPLE,), {"labels": ("Gene",), "relations": ("ACTS_ON", "TRANSLATED_INTO")}, [f"triple {TRANSLATED}"]),
+        (
+            (),
+            {"relations": ("ACTS_ON",)},
+            [
+                f"attribute {ACTS_ON}.score",
+                *(f"{kind} {ACTS_ON}" for kind in ("triple", "potential", "structure")),
+                "structure whole graph",
+            ],
+        ),
+    ],
+)
+def test_units_are_those_that_the_options_ask_for(
+    schema: Schema, types: tuple[CheckType, ...], options: dict[str, Any], wanted: list[str]
+) -> None:
+    assert plan(schema, *types, **options) == wanted
 
 
 def test_attributes_are_those_that_have_a_check(schema: Schema) -> None:
-    assert plan(schema, CheckType.ATTRIBUTE, labels=("Gene",)) == ["attribute Gene.name"]
-    assert {t for t in plan(schema, CheckType.ATTRIBUTE)} == {
+    assert set(plan(schema, ATTRIBUTE)) == {
         "attribute Gene.name",
         *(f"attribute Protein.{a}" for a in ("accession", "name", "taxid", "description", "synonyms")),
         f"attribute {ACTS_ON}.score",
     }
-
-
-def test_triples_are_of_every_pattern_that_has_edges(schema: Schema) -> None:
-    assert plan(schema, CheckType.TRIPLE) == [f"triple {ACTS_ON}", f"triple {TRANSLATED}"]
-
-
-def test_potential_edges_need_both_ends_and_no_edge(schema: Schema) -> None:
-    counts = Counts(nodes=COUNTS.nodes)
-
-    assert plan(schema, CheckType.POTENTIAL, counts=counts) == [
-        f"potential {ACTS_ON}",
-        "potential Protein CURATED_INTERACTS_WITH Protein",
-        f"potential {TRANSLATED}",
-    ]
-
-
-def test_structure_is_of_nodes_edges_and_the_whole(schema: Schema) -> None:
-    assert plan(schema, CheckType.STRUCTURE) == [
-        "structure Protein",
-        "structure Gene",
-        f"structure {ACTS_ON}",
-        f"structure {TRANSLATED}",
-        "structure whole graph",
-    ]
-
-
-def test_types_come_in_the_order_asked_for(schema: Schema) -> None:
-    found = plan(schema, CheckType.TRIPLE, CheckType.EXISTENCE)
-
-    assert [unit.split()[0] for unit in found] == ["triple", "triple", "existence", "existence"]
-
-
-def test_label_chooses_nodes_and_the_edges_that_end_at_them(schema: Schema) -> None:
-    assert plan(schema, CheckType.EXISTENCE, CheckType.TRIPLE, labels=("Gene",)) == [
-        "existence Gene",
-        f"triple {TRANSLATED}",
-    ]
-    assert len(plan(schema, CheckType.TRIPLE, labels=("Protein",))) == 2
-
-
-def test_relation_chooses_edges_only(schema: Schema) -> None:
-    assert plan(schema, relations=("ACTS_ON",)) == [
-        f"attribute {ACTS_ON}.score",
-        f"triple {ACTS_ON}",
-        f"potential {ACTS_ON}",
-        f"structure {ACTS_ON}",
-        "structure whole graph",
-    ]
-
-
-def test_label_and_relation_both_apply(schema: Schema) -> None:
-    assert plan(schema, CheckType.TRIPLE, labels=("Gene",), relations=("ACTS_ON", "TRANSLATED_INTO")) == [
-        f"triple {TRANSLATED}"
-    ]
 
 
 @pytest.mark.parametrize(

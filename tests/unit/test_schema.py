@@ -8,7 +8,7 @@ import pytest
 
 from kgcheck.errors import AmbiguousName, ConfigurationError, UnknownName
 from kgcheck.profile.import_files import EdgeFile, NodeFile, load_recipe
-from kgcheck.profile.schema import Label, Pattern, Schema, load_schema
+from kgcheck.profile.schema import load_schema
 
 CKG = load_schema()
 
@@ -112,11 +112,6 @@ def test_a_reference_needs_a_known_label() -> None:
         CKG.ref("Protein`)", "P04637")
 
 
-def test_a_profile_of_ones_own(profile: Path) -> None:
-    (profile / "graph.toml").write_text(TINY)
-    assert load_schema(str(profile)).label_names == ["A"]
-
-
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
@@ -177,27 +172,16 @@ def test_every_label_and_pattern_of_ckg_has_a_file() -> None:
         (NODES + EDGES.replace("e.tsv", "a.tsv"), "a.tsv is named more than once"),
         (NODES + EDGES.replace("from =", "form ="), "from"),
         ("[[nodes", "is wrong"),
+        (None, "files.toml is wrong"),
     ],
 )
-def test_a_recipe_is_checked_against_the_schema(profile: Path, text: str, message: str) -> None:
+def test_a_recipe_is_checked_against_the_schema(profile: Path, text: str | None, message: str) -> None:
     (profile / "graph.toml").write_text(TINY)
-    (profile / "files.toml").write_text(text)
+    if text:
+        (profile / "files.toml").write_text(text)
     tiny = load_schema(str(profile))
     if not message:
         assert [f.file for f in load_recipe(tiny).files] == ["a.tsv", "e.tsv"]
         return
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         load_recipe(tiny)
-
-
-def test_a_missing_recipe_is_named(profile: Path) -> None:
-    (profile / "graph.toml").write_text(TINY)
-    with pytest.raises(ConfigurationError, match=r"files\.toml is wrong"):
-        load_recipe(load_schema(str(profile)))
-
-
-def test_names_of_holders() -> None:
-    assert isinstance(CKG.holders[0], Label)
-    assert isinstance(CKG.holders[-1], Pattern)
-    assert isinstance(CKG, Schema)
-    assert str(CKG.relations[0]) == "Protein HAS_STRUCTURE Protein_structure"
