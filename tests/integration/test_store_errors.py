@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -368,7 +368,9 @@ def test_two_may_read_a_file_and_a_closed_store_says_so(path: Path) -> None:
 def test_a_file_opened_for_reading_takes_no_writes(path: Path) -> None:
     before = path.read_bytes()
     with open_store(str(path), CKG, Settings()) as store:
-        for write in (lambda: add_nodes(store, PROTEIN, "P2"), lambda: store.set_meta("a", "b"), store.prepare):
+        writes: list[Callable[[], None]] = [store.prepare]
+        writes += [lambda: add_nodes(store, PROTEIN, "P2"), lambda: store.set_meta("a", "b")]
+        for write in writes:
             with pytest.raises(StoreError, match="read"):
                 write()
     assert path.read_bytes() == before
