@@ -60,12 +60,7 @@ def _limits(context: click.Context, option: click.Parameter, values: tuple[str, 
 )
 @format_options(("table", *GROUND_FORMS), folder=True)
 def ground(
-    workspace: "Workspace",
-    options: TextOptions,
-    limits: GroundLimits,
-    file: Path,
-    format_: str,
-    out: Path | None,
+    workspace: "Workspace", options: TextOptions, limits: GroundLimits, file: Path, format_: str, out: Path | None
 ) -> None:
     """Tell what each sentence of FILE rests on, and which of its citations and numbers are wrong.
 
@@ -96,13 +91,7 @@ def ground(
 @workspace_options("store", "profile", "ledger", progress=False, literature=literature_option(configured=False))
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Most facts of a node.")
 @format_options(("markdown", "html", "json"))
-def brief(
-    workspace: "Workspace",
-    what: tuple[str, ...],
-    limit: int,
-    format_: str,
-    out: Path | None,
-) -> None:
+def brief(workspace: "Workspace", what: tuple[str, ...], limit: int, format_: str, out: Path | None) -> None:
     """Write what is known of WHAT: a node ("Protein P00441", P00441, SOD1), or a topic that names nodes.
 
     Verified facts, what papers of --literature state and deny, what is contested, refuted, missing or open: each

@@ -20,18 +20,7 @@ from kgcheck.ledger.verified import Verified
 from kgcheck.literature.documents import Document
 from kgcheck.literature.edge_reader import TripleReader, address, sure_opinions
 from kgcheck.literature.search import find_papers
-from kgcheck.model import (
-    INFORMS,
-    CheckTask,
-    CheckType,
-    Evidence,
-    Finding,
-    Outcome,
-    Reason,
-    Ref,
-    Stance,
-    Value,
-)
+from kgcheck.model import INFORMS, CheckTask, CheckType, Evidence, Finding, Outcome, Reason, Ref, Stance, Value
 from kgcheck.profile.claims import form_of
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.resolver import taken_names

@@ -93,7 +93,11 @@ def _cleaned(document: dict[str, Any], file: Path, form: str) -> tuple[list[_Fig
     """Leave nothing in a document that leads or loads from where it should not; its figures, and what was left out."""
     found: dict[str, _Figure] = {}
     notes = []
-    for siblings, place in list(_elements(document)):
+    # Inner ones last: the list that each element stands in, and its place there.
+    lists = [
+        (one, n) for one in _lists(document) for n, each in enumerate(one) if isinstance(each, dict) and "t" in each
+    ]
+    for siblings, place in lists:
         element = siblings[place]
         match element["t"]:
             case "Link" if not is_link(str(element["c"][2][0])):
@@ -115,7 +119,10 @@ def _cleaned(document: dict[str, Any], file: Path, form: str) -> tuple[list[_Fig
                 shown = f"figure-{uuid4().hex}" if form == "html" else str(name)
                 found[str(name)] = figure = found.get(str(name)) or _Figure(path, shown)
                 element["c"][2][0] = figure.name
-    _without_attributes(document)
+    for one in _lists(document):
+        # Keys of an element, which HTML takes for its own; a figure keeps its size.
+        if len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], list) and isinstance(one[2], list):
+            one[2] = [pair for pair in one[2] if pair[0] in ("width", "height") and _SIZE.fullmatch(str(pair[1]))]
     return list(found.values()), list(dict.fromkeys(notes))
 
 
@@ -141,19 +148,6 @@ def _left_out(name: str, file: Path, form: str) -> str:
     if path.suffix[1:].lower() not in _TYPES or not path.is_file():
         return "there is no such picture"
     return f"it is larger than {LARGEST_FIGURE // MIB} MiB" if path.stat().st_size > LARGEST_FIGURE else ""
-
-
-def _elements(document: Any) -> Iterator[tuple[list[Any], int]]:
-    """The elements of a document, inner ones last: the list that each stands in, and its place there."""
-    for one in _lists(document):
-        yield from ((one, n) for n, each in enumerate(one) if isinstance(each, dict) and "t" in each)
-
-
-def _without_attributes(document: Any) -> None:
-    """Take the keys of every element away, which HTML takes for its own; a figure keeps its size."""
-    for one in _lists(document):
-        if len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], list) and isinstance(one[2], list):
-            one[2] = [pair for pair in one[2] if pair[0] in ("width", "height") and _SIZE.fullmatch(str(pair[1]))]
 
 
 def _lists(document: Any) -> Iterator[list[Any]]:

@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pydantic import Field
-
 from kgcheck.context import Context
 from kgcheck.errors import InputFormat, KgcheckError, ModelAnswer, UsageError
 from kgcheck.grounding.ground import Grounded, Grounder, Notes, open_grounder
@@ -34,15 +32,13 @@ from kgcheck.grounding.revising import (
     text_digest,
 )
 from kgcheck.grounding.score import CorpusFigures, ScoreCard, corpus_of, judge, score, score_rules
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.search import rank_passages
 from kgcheck.llm.budget import CostByPart, Limits, Meter, RunMeter, spent_note
 from kgcheck.llm.client import ChatClient
 from kgcheck.locks import only_one
-from kgcheck.model import Value
 from kgcheck.options import TextOptions
 from kgcheck.outputs import write_text
-from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 MARKDOWN = (".md", ".markdown", ".rmd", ".qmd")
@@ -90,30 +86,10 @@ ANALYSIS = "add_analysis"  # the action that results of an analysis answer
 EVIDENCE = "gather_evidence"  # the action that passages of papers answer
 
 
-class ActionRule(Value):
-    """An action of the ladder."""
-
-    dimensions: tuple[str, ...]
-    task: str
-
-
-class ImproveRules(Value):
-    """Rules by which rounds are chosen; see corpus/grounding/improve.toml."""
-
-    failures: int = Field(gt=0)
-    rest: int = Field(ge=0)
-    memory: int
-    tie: float
-    deep_least: int
-    deep_part: int
-    passages: int
-    actions: dict[str, ActionRule]
-
-
 @cache
-def improve_rules() -> ImproveRules:
-    """The rules."""
-    return read_value(resource_dir("corpus") / "grounding" / "improve.toml", ImproveRules)
+def improve_rules() -> dict[str, Any]:
+    """The rules by which rounds are chosen, from corpus/grounding/improve.toml."""
+    return read_toml(resource_dir("corpus") / "grounding" / "improve.toml")
 
 
 def deep_every(rounds: int) -> int:
@@ -123,7 +99,7 @@ def deep_every(rounds: int) -> int:
     (5, 10)
     """
     rules = improve_rules()
-    return max(rules.deep_least, rounds // rules.deep_part)
+    return max(int(rules["deep_least"]), rounds // int(rules["deep_part"]))
 
 
 def _judged(card: ScoreCard) -> dict[str, float]:
@@ -142,11 +118,11 @@ def next_aim(
         own = [r for r in rounds if r.dimension == name]
         # Rounds that aimed at it without success since it was last raised.
         tried = next((n for n, r in enumerate(reversed(own)) if r.outcome == "accepted"), len(own))
-        actions, step, places = _ladder(name, possible), tried // rules.failures, _sections(draft, name)
+        actions, step, places = _ladder(name, possible), tried // rules["failures"], _sections(draft, name)
         if not places or step >= len(actions):
             continue
         aim = _aim(name, actions[step], places[len(own) % len(places)])
-        if tried == 0 or not any(r.dimension == name for r in rounds[len(rounds) - rules.rest :]):
+        if tried == 0 or not any(r.dimension == name for r in rounds[len(rounds) - rules["rest"] :]):
             return aim
         aims.append(aim)
     # Where all rest, the weakest one goes on.
@@ -164,20 +140,20 @@ def deep_aim(draft: ManuscriptSource, card: ScoreCard, rounds: Sequence[Improvem
 
 
 def _aim(dimension: str, action: str, section: int) -> Aim:
-    return Aim(dimension=dimension, action=action, task=improve_rules().actions[action].task, section=section)
+    return Aim(dimension=dimension, action=action, task=improve_rules()["actions"][action]["task"], section=section)
 
 
 def _ladder(dimension: str, possible: Mapping[str, bool]) -> list[str]:
     """The actions for a dimension, its own first; those after it follow, and then those before it."""
-    actions = improve_rules().actions
+    actions = improve_rules()["actions"]
     names = list(actions)
-    own = next(n for n, name in enumerate(names) if dimension in actions[name].dimensions)
+    own = next(n for n, name in enumerate(names) if dimension in actions[name]["dimensions"])
     return [name for name in (*names[own:], *names[:own]) if possible.get(name, True)]
 
 
 def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
     """The places of the sections that a dimension is judged by and that a model can write again."""
-    reads = score_rules().dimensions[dimension].reads
+    reads = score_rules()["dimensions"][dimension]["reads"]
     return [
         place
         for place, s in enumerate(draft.sections)
@@ -187,7 +163,7 @@ def _sections(draft: ManuscriptSource, dimension: str) -> list[int]:
 
 def memory_of(rounds: Sequence[ImprovementRound]) -> list[object]:
     """Sum up earlier rounds: the last ones whole, older ones a line each."""
-    most = improve_rules().memory
+    most = improve_rules()["memory"]
     done = [r for r in rounds if r.dimension]
     older = []
     for r in done[:-most]:
@@ -240,9 +216,8 @@ def improve_manuscript(
         grounder = opened.enter_context(open_grounder(context, options))
         opened.enter_context(only_one(out, "improves a manuscript"))
         log = ImprovementLog(out, source)
-        judge, worker = ((client, Meter(Limits(), client.prices, total)) for client in (judging, working))
-        runner = experiments(context, *worker)
-        improver = Improver(path, log, grounder, options.results, judge, worker, total, runner)
+        worker = (working, Meter(Limits(), working.prices, total))
+        improver = Improver(path, log, grounder, options.results, judging, worker, total, experiments(context, *worker))
         improver.run(rounds)
     return log, (*dict.fromkeys(grounder.notes), *improver.partly_looked, *notes, *spent_note(total))
 
@@ -256,22 +231,20 @@ class Improver:
         log: ImprovementLog,
         grounder: Grounder,
         results: Path | None,
-        judging: tuple[ChatClient, Meter],
+        judging: ChatClient,
         working: tuple[ChatClient, Meter],
         total: Meter,
         experiments: Experiments,
     ) -> None:
         self._path, self._log, self._grounder, self._experiments = path, log, grounder, experiments
         self._context, self._given_results = grounder.context, results
-        self._judging, self._working = judging, working
+        self._judging, self._working = (judging, Meter(Limits(), judging.prices, total)), working
         self._costs = CostByPart(total, log.costs())
         self.partly_looked: list[str] = []
-        models = (judging[0].model, working[0].model)
+        models = (judging.model, working[0].model)
         if log.start and (log.start.judge, log.start.worker) != models:
-            raise InputFormat(
-                f"{log.folder} was judged by {log.start.judge} and written by {log.start.worker}",
-                "name the same models, or another --out",
-            )
+            why = f"{log.folder} was judged by {log.start.judge} and written by {log.start.worker}"
+            raise InputFormat(why, "name the same models, or another --out")
 
     def run(self, rounds: int) -> None:
         """Do the rounds that are left."""
@@ -312,14 +285,9 @@ class Improver:
         if aim.action != ANALYSIS:
             why = f"no analysis raises {aim.dimension.replace('_', ' ')}, the weakest dimension: nothing was run"
             return self._line(number, "deep_cycle", why), None
-        folder = self._log.experiment_folder(number)
-        request = ExperimentRequest(
-            text=now.draft.manuscript,
-            wanted=_advice(now.card, aim.dimension, aim.task),
-            done=frozenset(r.experiment for r in self._log.done if r.experiment),
-            folder=folder,
-        )
-        found = self._experiments.run(request)
+        folder, wanted = self._log.experiment_folder(number), _advice(now.card, aim.dimension, aim.task)
+        ran = frozenset(r.experiment for r in self._log.done if r.experiment)
+        found = self._experiments.run(ExperimentRequest(now.draft.manuscript, wanted, ran, folder))
         try:
             if not found.results:
                 return self._line(number, "deep_cycle", found.note, experiment=found.name), None
@@ -386,7 +354,7 @@ class Improver:
         if self._context.literature is not None and aim.action == EVIDENCE:
             section = draft.sections[aim.section]
             about = (draft.manuscript.title, section.heading, section.body[:300], _advice(card, aim.dimension, ""))
-            passages = citable(draft, _found_passages(self._context, " ".join(about), improve_rules().passages))
+            passages = citable(draft, _found_passages(self._context, " ".join(about), improve_rules()["passages"]))
             if not passages:
                 return rejected("no passage was found that the manuscript can cite")
         given = now.given if aim.action == ANALYSIS else None
@@ -411,7 +379,7 @@ class Improver:
         own["after"] = after = standing_of(scored)
         if scored.missing != card.missing:
             return rejected("a part of the score is there before or after alone")
-        tie = improve_rules().tie
+        tie = improve_rules()["tie"]
         raised = _judged(scored)[aim.dimension] > _judged(card)[aim.dimension]
         if not (after > best or (after >= best - tie and (raised or deep))):
             return rejected(f"the score is {after:.2f}, the best {best:.2f}")

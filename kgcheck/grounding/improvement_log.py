@@ -63,26 +63,21 @@ class ImprovementLog:
 
     def __init__(self, folder: Path, source: str) -> None:
         self.folder = folder
-        self._source = source
-        self._file = folder / "rounds.jsonl"
+        self._source, self._file = source, folder / "rounds.jsonl"
         self.start: ImprovementStart | None = None
         self.rounds: list[ImprovementRound] = []
-        if self._file.is_file():
-            self._read()
-
-    def _read(self) -> None:
+        if not self._file.is_file():
+            return
         lines = read_whole(self._file).splitlines()
         try:
             self.start = ImprovementStart.model_validate_json(lines[0])
             self.rounds = [ImprovementRound.model_validate_json(line) for line in lines[1:]]
         except (IndexError, ValidationError) as error:
-            raise InputFormat(
-                f"{self._file} is no log of kgcheck improve: {error}"[:300], "name another --out"
-            ) from None
-        if self.start.sha256 != text_digest(self._source):
-            raise InputFormat(
-                f"{self.folder} is of another text of {self.start.name}", "put the text back, or name another --out"
-            )
+            why = f"{self._file} is no log of kgcheck improve: {error}"
+            raise InputFormat(why[:300], "name another --out") from None
+        if self.start.sha256 != text_digest(source):
+            why = f"{folder} is of another text of {self.start.name}"
+            raise InputFormat(why, "put the text back, or name another --out")
 
     @property
     def done(self) -> list[ImprovementRound]:
@@ -97,13 +92,7 @@ class ImprovementLog:
     def text(self) -> str:
         """The manuscript as it stands."""
         last = self.accepted
-        if last is None:
-            return self._source
-        file = self._version(last.number)
-        text = read_whole(file)
-        if text_digest(text) != last.sha256:
-            raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
-        return text
+        return _unchanged(self._version(last.number), last.sha256) if last else self._source
 
     def experiment_folder(self, number: int) -> Path:
         return self.folder / "experiments" / f"{number:03d}"
@@ -114,8 +103,7 @@ class ImprovementLog:
         if last is None:
             return named
         file = self.experiment_folder(last.number) / RESULTS
-        if text_digest(read_whole(file)) != last.results:
-            raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
+        _unchanged(file, last.results)
         return file
 
     def costs(self) -> list[PartCost]:
@@ -149,28 +137,29 @@ class ImprovementLog:
         write_text(self._file, "".join(f"{line}\n" for line in lines))
 
 
+def _unchanged(file: Path, digest: str) -> str:
+    text = read_whole(file)
+    if text_digest(text) != digest:
+        raise InputFormat(f"{file} is not as it was written", "put it back, or name another --out")
+    return text
+
+
 def log_table(start: ImprovementStart | None, rounds: Sequence[ImprovementRound]) -> str:
     """The rounds as a table in Markdown."""
     if start is None:
         return ""
-    lines = [
-        f"# {_cell(start.name)}",
-        "",
-        f"Judged by {_cell(start.judge)}, written by {_cell(start.worker)}; {start.standing:.2f} at the beginning.",
-        "",
-        "| round | aim | action | section | outcome | score | best | tokens | why |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    judges = f"Judged by {_cell(start.judge)}, written by {_cell(start.worker)}"
+    head = ("round", "aim", "action", "section", "outcome", "score", "best", "tokens", "why")
+    rows: list[Sequence[str]] = [head, ["---"] * len(head)]
     for r in rounds:
-        tokens = r.cost.input_tokens + r.cost.output_tokens
         after = "" if r.after is None else f"{r.after:.2f}"
         why = f"{r.reason}{'; left out: ' + ', '.join(r.left_out) if r.left_out else ''}"
+        tokens = f"{r.cost.input_tokens + r.cost.output_tokens:,}"
         action = f"{r.action} {r.experiment}".strip()
-        cells = (
-            str(r.number), r.dimension, action, r.section, r.outcome, after, f"{r.best:.2f}", f"{tokens:,}", why,
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(map(_cell, cells))} |")
-    return "\n".join((*lines, ""))
+        cells = (str(r.number), r.dimension, action, r.section, r.outcome, after, f"{r.best:.2f}", tokens, why)
+        rows.append([*map(_cell, cells)])
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return f"# {_cell(start.name)}\n\n{judges}; {start.standing:.2f} at the beginning.\n\n{table}"
 
 
 def _cell(text: str) -> str:

@@ -331,7 +331,8 @@ class _NumberCheck:
             if score >= 0.8 * best:
                 return _Judged(sentence, number, Remark.NUMBER_DIFFERS, nearest)
         # What is equal when it is rounded, and is called otherwise, is another result.
-        same = [(score, r) for score, r in equal if score >= _NAMED or _is_exact(number, r)]
+        size, times = abs(number.value), 100 if number.unit == "%" else 1
+        same = [(s, r) for s, r in equal if s >= _NAMED or size in (abs(r.value), abs(r.value) * times)]
         if not same:
             return _Judged(sentence, number, Remark.NUMBER_UNKNOWN)
         return _Judged(sentence, number, Remark.NUMBER_VERIFIED, max(same, key=lambda pair: pair[0])[1])
@@ -432,10 +433,6 @@ def _is_near(number: WrittenNumber, result: Result) -> bool:
     """Tell whether one of two numbers may have been meant to be the other."""
     values = [abs(result.value), *([abs(result.value) * 100] if number.unit == "%" and result.unit != "%" else [])]
     return any(max(v, abs(number.value)) <= _FAR * min(v, abs(number.value)) for v in values)
-
-
-def _is_exact(number: WrittenNumber, result: Result) -> bool:
-    return abs(number.value) in (abs(result.value), abs(result.value) * (100 if number.unit == "%" else 1))
 
 
 @lru_cache(_KEPT)

@@ -206,7 +206,7 @@ def revised(
     question: dict[str, Any] = {
         "task": aim.task,
         "dimension": aim.dimension,
-        "question": score_rules().dimensions[aim.dimension].question,
+        "question": score_rules()["dimensions"][aim.dimension]["question"],
         "title": draft.manuscript.title,
         "heading": section.heading,
         "section": section.body,

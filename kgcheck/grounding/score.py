@@ -13,17 +13,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from kgcheck.choices import SectionKind
 from kgcheck.context import Context
 from kgcheck.errors import InputFormat, ModelAnswer
 from kgcheck.grounding.ground import Grounded, Notes, open_grounder
 from kgcheck.grounding.manuscript import Manuscript
 from kgcheck.grounding.manuscripts.reading import read_manuscript
-from kgcheck.inputs import parse_json, read_whole
+from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import sentences
 from kgcheck.literature.polarity import empty_words
 from kgcheck.literature.works import ids_of_reference
@@ -32,7 +31,6 @@ from kgcheck.llm.client import ChatClient
 from kgcheck.llm.forms import messages_of, narrowed, with_schema
 from kgcheck.model import Value
 from kgcheck.options import TextOptions
-from kgcheck.profile.toml_files import read_value
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.resources import resource_dir
 from kgcheck.text.words import stemmer
@@ -46,37 +44,6 @@ _LEAST_WORDS = 4  # fewest words of a quote, unless it is the whole of a line
 _MOST_CHOICES = 40  # sentences among which a weak model chooses its quote
 _SIGN = re.compile(r"[=<>\u2264\u2265\u2248\u00b1\u00d7\u2211\u222b\u221a\u2202\u2207\u221e]")
 _WORD = re.compile(r"[^\W\d_]{3,}")
-
-Feature = Literal["words", "tables", "signs", "sections"]
-
-
-class DimensionRule(Value):
-    """Rule of a dimension."""
-
-    mean: float
-    reads: tuple[SectionKind, ...]
-    surface: tuple[Feature, ...] = Field(min_length=1)
-    corpus: Literal["base", "coverage", "none"]
-    question: str
-
-
-class SurfaceBounds(Value):
-    """Counts that give full marks on the surface."""
-
-    words: int
-    tables: int
-    signs: float
-    sections: tuple[SectionKind, ...]
-
-
-class ScoreRules(Value):
-    """All rules of a score."""
-
-    tiers: dict[str, float]
-    sigma: float = Field(gt=0)
-    grades: dict[str, float]
-    surface: SurfaceBounds
-    dimensions: dict[str, DimensionRule]
 
 
 class DimensionJudgement(Value):
@@ -125,9 +92,9 @@ class ScoreCard(Value):
 
 
 @cache
-def score_rules() -> ScoreRules:
-    """The rules, from corpus/grounding/score.toml."""
-    return read_value(resource_dir("corpus") / "grounding" / "score.toml", ScoreRules)
+def score_rules() -> dict[str, Any]:
+    """The rules, from corpus/grounding/score.toml; those of each dimension are under ``dimensions``."""
+    return read_toml(resource_dir("corpus") / "grounding" / "score.toml")
 
 
 def score_manuscript(
@@ -160,7 +127,7 @@ def score(
     """Score a manuscript."""
     rules, features, penalty = score_rules(), _surface(found.manuscript), found.penalty
     dimensions = {}
-    for name, rule in rules.dimensions.items():
+    for name, rule in rules["dimensions"].items():
         factor = 1 - penalty if penalty is not None and name in _PENALISED else 1.0
         dimensions[name] = _dimension(rule, (judgements or {}).get(name), corpus, features, factor)
     missing = [
@@ -172,7 +139,7 @@ def score(
     overall = grade = None
     if penalty is not None and len(scores) == len(dimensions):
         overall = sum(scores) / len(scores) * (1 - _GLOBAL * penalty)
-        grade = next((grade for grade, least in rules.grades.items() if overall >= least), "D")
+        grade = next((grade for grade, least in rules["grades"].items() if overall >= least), "D")
     return ScoreCard(
         manuscript=found.manuscript.name, sha256=found.manuscript.sha256, dimensions=dimensions, penalty=penalty,
         overall=overall, grade=grade, missing=tuple(missing),
@@ -180,48 +147,48 @@ def score(
 
 
 def _dimension(
-    rule: DimensionRule,
+    rule: Mapping[str, Any],
     judgement: DimensionJudgement | None,
     corpus: CorpusFigures | None,
-    features: Mapping[Feature, float],
+    features: Mapping[str, float],
     factor: float,
 ) -> DimensionScore:
     rules = score_rules()
     tiers: dict[str, float | None] = {"judged": None, "corpus": None}
     if judgement:
         # A judge's raw score against the mean of its kind.
-        tiers["judged"] = round(min(100.0, max(0.0, 50 + 16.7 * (judgement.raw - rule.mean) / rules.sigma)), 9)
-    if rule.corpus == "none":
+        tiers["judged"] = round(min(100.0, max(0.0, 50 + 16.7 * (judgement.raw - rule["mean"]) / rules["sigma"])), 9)
+    if rule["corpus"] == "none":
         # Prompt-to-Paper gives presentation and structure 50: words of a corpus cannot tell.
         tiers["corpus"] = 50.0
     elif corpus:
         base = 0.6 * corpus.coverage + 0.4 * corpus.cited
-        tiers["corpus"] = 100 * (corpus.coverage if rule.corpus == "coverage" else base)
-    surface = sum(features[f] for f in rule.surface) / len(rule.surface)
+        tiers["corpus"] = 100 * (corpus.coverage if rule["corpus"] == "coverage" else base)
+    surface = sum(features[f] for f in rule["surface"]) / len(rule["surface"])
     there = {tier: part for tier, part in tiers.items() if part is not None} | {"surface": surface}
-    blend = sum(rules.tiers[tier] * part for tier, part in there.items())
+    blend = sum(rules["tiers"][tier] * part for tier, part in there.items())
     return DimensionScore(
         **tiers,
         surface=surface,
-        partial=None if judgement is None else blend / sum(rules.tiers[tier] for tier in there) * factor,
+        partial=None if judgement is None else blend / sum(rules["tiers"][tier] for tier in there) * factor,
         score=blend * factor if None not in tiers.values() else None,
         judgement=judgement,
     )
 
 
-def _surface(text: Manuscript) -> dict[Feature, float]:
+def _surface(text: Manuscript) -> dict[str, float]:
     """Count the surface of a text, each feature from 0 to 100."""
-    bounds = score_rules().surface
+    bounds = score_rules()["surface"]
     running = [b for b in text.blocks if b.kind in ("paragraph", "legend")]
     words = sum(len(b.text.split()) for b in running)
     signs = sum(len(_SIGN.findall(b.text)) for b in running) / max(words, 1) * 1000
     tables = len(text.tables) or len({b.label for b in running if b.label.startswith("Table")})
     there = {b.section for b in running}
-    shares: dict[Feature, float] = {
-        "words": words / bounds.words,
-        "tables": tables / bounds.tables,
-        "signs": signs / bounds.signs,
-        "sections": sum(s in there for s in bounds.sections) / len(bounds.sections),
+    shares: dict[str, float] = {
+        "words": words / bounds["words"],
+        "tables": tables / bounds["tables"],
+        "signs": signs / bounds["signs"],
+        "sections": sum(s in there for s in bounds["sections"]) / len(bounds["sections"]),
     }
     return {name: 100 * min(1.0, share) for name, share in shares.items()}
 
@@ -251,12 +218,12 @@ def _terms(text: str) -> set[str]:
     return set(stemmer().stemWords([w for w in map(str.casefold, _WORD.findall(text)) if w not in empty]))
 
 
-def sections_read(text: Manuscript, rule: DimensionRule) -> str:
+def sections_read(text: Manuscript, rule: Mapping[str, Any]) -> str:
     """The part of a manuscript that the question of a dimension depends on, with its headings."""
     shown: list[str] = []
     before: tuple[str, ...] = ()
     for block in text.blocks:
-        if block.section in rule.reads and block.kind != "heading":
+        if block.section in rule["reads"] and block.kind != "heading":
             shown += [block.text] if block.path == before else [f"## {' / '.join(block.path)}", block.text]
             before = block.path
     return "\n".join(shown)
@@ -267,7 +234,7 @@ def _unjudged(text: Manuscript, judgements: Mapping[str, DimensionJudgement]) ->
     if not judgements:
         yield "nobody judged: the first tier, 55 % of the score, is missing"
         return
-    rest = {name: rule for name, rule in score_rules().dimensions.items() if name not in judgements}
+    rest = {name: rule for name, rule in score_rules()["dimensions"].items() if name not in judgements}
     unread = [name for name, rule in rest.items() if not sections_read(text, rule)]
     if unread:
         yield f"no text by which {', '.join(unread)} could be judged: the first tier is missing there"
@@ -307,7 +274,7 @@ def judge(
     progress: Progress | None = None,
 ) -> dict[str, DimensionJudgement]:
     """Let a model judge every dimension."""
-    rules, earlier = score_rules().dimensions, before.dimensions if before else {}
+    rules, earlier = score_rules()["dimensions"], before.dimensions if before else {}
     found: dict[str, DimensionJudgement] = {}
     unusable: ModelAnswer | None = None
     with (progress or NoProgress()).step(f"judging {text.name}", len(rules)) as step:
@@ -334,7 +301,7 @@ def _judged(name: str, read: str, title: str, client: ChatClient, meter: Meter) 
     half = (_FEW_CHARACTERS if small else _MOST_CHARACTERS) // 2
     if len(read) > 2 * half:
         sent = f"{read[:half]}\n[{len(read) - 2 * half:,} characters are left out here]\n{read[-half:]}"
-    given = {"question": score_rules().dimensions[name].question, "title": title, "sections": sent}
+    given = {"question": score_rules()["dimensions"][name]["question"], "title": title, "sections": sent}
     messages = messages_of(_SHORT_TASK if small else _TASK, given if small else {"dimension": name, **given})
     answer, _ = client.answer(messages, _form_of(sent, small), meter=meter, temperature=0)
     return DimensionJudgement(

@@ -144,13 +144,6 @@ def test_a_number_that_no_experiment_found_does_not_enter_the_text(tmp_path: Pat
     assert (log.folder / "best.md").read_text(encoding="utf-8") == NOTE
 
 
-@pytest.mark.slow
-def test_without_a_graph_nothing_is_run_and_it_goes_on(tmp_path: Path, ledger: Path) -> None:
-    log = improved(tmp_path, lambda question: str(question["section"]), ledger, None)
-
-    assert (deep(log).outcome, deep(log).reason) == ("deep_cycle", "no graph is named: nothing was run")
-
-
 def test_without_the_extra_it_says_so(tmp_path: Path, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
     monkeypatch.delattr("kgcheck.protocols.programs.methods", raising=False)

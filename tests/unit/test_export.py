@@ -46,26 +46,18 @@ def note(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_pdf_has_text_figure_and_reference(note: Path) -> None:
-    out = note.with_name("note.pdf")
+def test_each_form_has_text_and_reference(note: Path) -> None:
+    files = {ending: note.with_name(f"out.{ending}") for ending in ("pdf", "tex", "docx", "html")}
+    notes = {ending: export(note, out, note.with_name("refs.bib")) for ending, out in files.items()}
 
-    assert export(note, out, note.with_name("refs.bib")) == []
-
-    (page,) = PdfReader(out).pages
+    (page,) = PdfReader(files["pdf"]).pages
     assert "“A Made-up Title.”" in " ".join(page.extract_text().split())
     assert len(page.images) == 1
-
-
-def test_other_forms_are_read_again(note: Path) -> None:
-    notes = {}
-    for ending in ("tex", "docx", "html"):
-        notes[ending] = export(note, note.with_name(f"out.{ending}"), note.with_name("refs.bib"))
-
-    assert notes["tex"] == notes["html"] == []
+    assert notes["pdf"] == notes["tex"] == notes["html"] == []
     (left_out,) = notes["docx"]
     assert left_out.startswith("the figure fig.png is left out: Word gets none")
     for ending in ("tex", "docx"):
-        texts = [b.text for b in read_manuscript(note.with_name(f"out.{ending}")).blocks]
+        texts = [b.text for b in read_manuscript(files[ending]).blocks]
         assert "ABC1 is known (Lee 2010)." in [t.replace("\u00a0", " ") for t in texts], ending
 
 

@@ -80,7 +80,7 @@ def script(worker: Worker, weak: str = "grounding", raised: float = 9) -> Callab
             return Say(worker(question, asked))
         better = "BETTER" in question["sections"]
         # A weak judge gets the question alone.
-        is_weak = question["question"] == score_rules().dimensions[weak].question
+        is_weak = question["question"] == score_rules()["dimensions"][weak]["question"]
         value = (raised if better else 1) if is_weak else 9
         quote = question["sections"].splitlines()[1]
         return Say(json.dumps({"quote": quote, "rationale": "Because.", "advice": "Say more of mice.", "score": value}))
@@ -147,9 +147,8 @@ def test_a_better_text_is_accepted_and_only_what_changed_is_judged_again(bench: 
     log = bench.run(1)
 
     first = log.rounds[0]
-    assert (first.outcome, first.dimension, first.action, first.section) == (
-        "accepted", "grounding", "rewrite", "Introduction",
-    )  # fmt: skip
+    found = (first.outcome, first.dimension, first.action, first.section)
+    assert found == ("accepted", "grounding", "rewrite", "Introduction")
     assert first.after is not None
     assert first.after > (first.before or 0)
     best = (log.folder / "best.md").read_text(encoding="utf-8")
@@ -161,9 +160,8 @@ def test_a_better_text_is_accepted_and_only_what_changed_is_judged_again(bench: 
     sent = bench.asked("WrittenSection")[0]
     assert len(sent["remarks"]) == 8
     assert INJECTION in sent["section"]
-    assert "| 1 | grounding | rewrite | Introduction | accepted |" in (log.folder / "log.md").read_text(
-        encoding="utf-8"
-    )
+    table = (log.folder / "log.md").read_text(encoding="utf-8")
+    assert "| 1 | grounding | rewrite | Introduction | accepted |" in table
 
 
 INVENTED = [
@@ -200,12 +198,10 @@ def test_what_is_not_known_is_rejected(tmp_path: Path) -> None:
     assert [(text, why[: len(begins)]) for (text, begins), why in zip(INVENTED, found, strict=True)] == INVENTED
 
 
-@pytest.mark.parametrize(
-    "piece",
-    quick_of(
-        ["a1", "1 ", "[1, ", "^1", "<a", "]:  ", "https://", "(Lee, 2010; ", "10.5555/", "\\a", "[P1; "], "1 ", "<a"
-    ),
-)
+PUMPED = ["a1", "1 ", "[1, ", "^1", "<a", "]:  ", "https://", "(Lee, 2010; ", "10.5555/", "\\a", "[P1; "]
+
+
+@pytest.mark.parametrize("piece", quick_of(PUMPED, "1 ", "<a"))
 def test_a_guard_is_not_slow_on_what_repeats(piece: str) -> None:
     path = Path("note.md")
     old = draft_of(NOTE, path)
@@ -226,13 +222,8 @@ def test_results_are_stated_by_their_names_alone(bench: Bench) -> None:
     right, wrong = "DEF2 was seen in 13.5% of control mice.", "GHI3 was seen in 13.5% of cats."
 
     # Methods and results carry the conclusions: the first round is on the methods.
-    bench.play(script(lambda *_: written("BETTER. Mice were treated."), "soundness"))
-    log = bench.run(1, out="methods")
-    assert (log.rounds[0].action, log.rounds[0].section, log.rounds[0].outcome) == (
-        "add_analysis",
-        "Methods",
-        "accepted",
-    )
+    done = bench.once(written("BETTER. Mice were treated."), "soundness")
+    assert (done.action, done.section, done.outcome) == ("add_analysis", "Methods", "accepted")
     sent = bench.asked("WrittenSection")[0]
     assert {"name": "treated mice with ABC1", "value": "71.2", "unit": "%"} in sent["results"]
 
@@ -305,9 +296,8 @@ def test_three_failures_in_a_row_go_up_the_ladder(bench: Bench) -> None:
     assert all(a[1] != b[1] for a, b in pairwise(aims) if "deep_cycle" not in (a[0], b[0]))
     memory = memory_of(log.rounds)
     assert [type(m) for m in memory] == [str] * (len(memory) - 4) + [dict] * 4
-    assert bench.asked("WrittenSection")[-1]["earlier_rounds"][0].startswith(
-        "grounding, rewrite, Introduction: rejected"
-    )
+    earlier = bench.asked("WrittenSection")[-1]["earlier_rounds"]
+    assert earlier[0].startswith("grounding, rewrite, Introduction: rejected")
 
 
 class Killed(BaseException):
@@ -426,18 +416,7 @@ def test_what_cannot_be_improved_is_refused(bench: Bench, monkeypatch: pytest.Mo
     assert command(bench.folder, "note.md", "--out", "o").refuses("o/rounds.jsonl is no log of kgcheck improve")
 
 
-PIECES = [
-    "# A\n",
-    "## B\n",
-    "Text.\n",
-    "\n",
-    "T\n=\n",
-    "```\n# no\n```\n",
-    "> # q\n",
-    "- a\n",
-    "# References\n",
-    "1. One.\n",
-]
+PIECES = "# A\n|## B\n|Text.\n|\n|T\n=\n|```\n# no\n```\n|> # q\n|- a\n|# References\n|1. One.\n".split("|")
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

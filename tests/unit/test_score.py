@@ -56,7 +56,7 @@ def test_the_blend_is_that_of_the_formulas(tmp_path: Path) -> None:
     card = score(
         found,
         CorpusFigures(coverage=0.5, cited=0.25, papers=4),
-        {n: judgement(rules.dimensions[n].mean) for n in NAMES},
+        {n: judgement(rules["dimensions"][n]["mean"]) for n in NAMES},
     )
 
     assert tuple(card.dimensions) == NAMES

@@ -165,13 +165,21 @@ def check_citations(manuscript: Manuscript, works: Works | None) -> list[Remarke
     if works is not None and manuscript.references:
         for reference, found in zip(manuscript.references, works.find(manuscript.references), strict=True):
             judged[reference.key] = judge_reference(reference, found)
+    cited = {key for block in manuscript.blocks for marker in block.markers for key in marker.keys}
     return [
         *_markers(manuscript),
         *_of_references(manuscript.references, judged),
         *_of_sentences(manuscript, judged),
         *misplaced_citations(manuscript),
         *_repeated(manuscript.references, judged),
-        *_not_cited(manuscript),
+        *(
+            Remarked(
+                remark=Remark.REFERENCE_NOT_CITED, reference=r.key, note="no place of the text cites it", stated=r.title
+            )
+            for r in manuscript.references
+            # Without any citation, they are of a form that is not read: nothing is known of any entry.
+            if cited and r.key not in cited
+        ),
     ]
 
 
@@ -249,14 +257,6 @@ def _names_of(reference: CitedWork, judged: JudgedReference | None) -> Iterator[
         yield from judged.work.ids
     if reference.authors and reference.year and names_a_work(reference.title):
         yield content_words(reference.title), surnames(reference.authors[0]), reference.year
-
-
-def _not_cited(manuscript: Manuscript) -> Iterator[Remarked]:
-    cited = {key for block in manuscript.blocks for marker in block.markers for key in marker.keys}
-    note = "no place of the text cites it"
-    # Without any citation, they are of a form that is not read: nothing is known of any entry.
-    for one in (r for r in manuscript.references if cited and r.key not in cited):
-        yield Remarked(remark=Remark.REFERENCE_NOT_CITED, reference=one.key, note=note, stated=one.title)
 
 
 _FEWEST_WORDS = 4  # words of a sentence that states something

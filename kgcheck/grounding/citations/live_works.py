@@ -18,9 +18,6 @@ from kgcheck.providers.paper_service import WorkFields
 from kgcheck.providers.pubmed import PubMed
 from kgcheck.settings import Settings
 
-_BOOK = "PubMed has it as a book, which is not compared"
-
-
 _Answers = defaultdict[str, list[Any]]  # answers about one reference so far, by field of WorksFound
 
 
@@ -44,28 +41,29 @@ class LiveWorks:
         return [self._one(reference, known, failure) for reference in references]
 
     def _one(self, reference: CitedWork, known: dict[str, WorkFields | None], failure: str) -> WorksFound:
-        got = _Answers(list)
-        if reference.pmid:
-            self._by_pmid(reference.pmid, known, failure, got)
-        if reference.doi:
-            try:
+        got, pmid = _Answers(list), reference.pmid
+        if pmid and failure:
+            got["unavailable"].append(failure)
+        elif pmid and pmid not in known:
+            got["absent"].append(self._silent("pubmed", f"pmid:{pmid}", complete=True))
+        elif pmid and (fields := known[pmid]):
+            got["by_id"].append(self._work("pubmed", fields))
+        elif pmid:
+            got["unavailable"].append("PubMed has it as a book, which is not compared")
+        try:
+            if reference.doi:
                 self._by_doi(reference.doi.casefold(), got)
+        except SourceError as error:
+            got["unavailable"].append(error.message)
+        if reference.title and not judge_reference(reference, WorksFound.model_validate(got)).confirmed:
+            author = reference.authors[0] if reference.authors else ""
+            words = " ".join(filter(None, (clean(reference.title), author, str(reference.year or ""))))
+            try:
+                got["similar"] += [self._work("crossref", fields) for fields in self._crossref.search(words)]
+                got["looked"].append(self._silent("crossref", words, complete=False))
             except SourceError as error:
                 got["unavailable"].append(error.message)
-        found = WorksFound.model_validate(got)
-        if not reference.title or judge_reference(reference, found).confirmed:
-            return found
-        return self._by_title(reference, found)
-
-    def _by_pmid(self, pmid: str, known: dict[str, WorkFields | None], failure: str, got: _Answers) -> None:
-        if failure:
-            got["unavailable"].append(failure)
-        elif pmid not in known:
-            got["absent"].append(self._silent("pubmed", f"pmid:{pmid}", complete=True))
-        elif fields := known[pmid]:
-            got["by_id"].append(self._work("pubmed", fields))
-        else:
-            got["unavailable"].append(_BOOK)
+        return WorksFound.model_validate(got)
 
     def _by_doi(self, doi: str, got: _Answers) -> None:
         if fields := self._crossref.work(doi):
@@ -80,16 +78,6 @@ class LiveWorks:
         else:
             got["looked"].append(self._silent("openalex", f"doi:{doi}", complete=False))
 
-    def _by_title(self, reference: CitedWork, found: WorksFound) -> WorksFound:
-        author = reference.authors[0] if reference.authors else ""
-        words = " ".join(filter(None, (clean(reference.title), author, str(reference.year or ""))))
-        try:
-            similar = tuple(self._work("crossref", fields) for fields in self._crossref.search(words))
-        except SourceError as error:
-            return found.model_copy(update={"unavailable": (*found.unavailable, error.message)})
-        looked = (*found.looked, self._silent("crossref", words, complete=False))
-        return found.model_copy(update={"similar": similar, "looked": looked})
-
     def _silent(self, source: str, record: str, *, complete: bool) -> Evidence:
         return silent(source, self._day, clock.now(), record, complete=complete)
 
@@ -98,16 +86,11 @@ class LiveWorks:
             source=source,
             release=self._day,
             record=fields.key,
-            url=fields.url,
             retrieved_at=fields.retrieved_at or clock.now(),
             titles=tuple(dict.fromkeys(filter(None, map(clean, fields.titles)))),
-            years=fields.years,
             journal=clean(fields.journal),
             author=clean(fields.author),
-            volume=fields.volume,
-            issue=fields.issue,
-            page=fields.page,
-            last_page=fields.last_page,
+            **{name: getattr(fields, name) for name in ("url", "years", "volume", "issue", "page", "last_page")},
         )
         return Work(ids=fields.ids, statements=(statement,), retracted=fields.retracted, notices=fields.notices)
 
@@ -124,10 +107,7 @@ class WorksInTurn:
         open_places = list(range(len(references)))
         for world in self._worlds:
             for place, more in zip(open_places, world.find([references[p] for p in open_places]), strict=True):
-                found[place] = _merged(found[place], more)
+                both = {name: (*getattr(found[place], name), *getattr(more, name)) for name in WorksFound.model_fields}
+                found[place] = WorksFound(**both)
             open_places = [p for p in open_places if not judge_reference(references[p], found[p]).confirmed]
         return found
-
-
-def _merged(first: WorksFound, second: WorksFound) -> WorksFound:
-    return WorksFound(**{name: (*getattr(first, name), *getattr(second, name)) for name in WorksFound.model_fields})

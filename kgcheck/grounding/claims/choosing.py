@@ -111,7 +111,9 @@ def choose_claims(paper: PaperText) -> tuple[PaperClaim, ...]:
     for candidate in sorted(_weighed(paper), key=lambda c: (-c.score, c.place)):
         if candidate.score < _LEAST or len(chosen) == MOST:
             break
-        if not any(_alike(candidate.words, other.words) for other in chosen):
+        words = candidate.words
+        alike = (len(words & c.words) >= _SAME * max(min(len(words), len(c.words)), 1) for c in chosen)
+        if not any(alike):
             chosen.append(candidate)
     return tuple(
         PaperClaim(
@@ -211,10 +213,6 @@ def _worth(text: str) -> float:
     if rules["points_back"].match(lower) and not cues["reports"].search(lower[:80]):
         worth += weights["points_back"]
     return float(worth)
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= _SAME * max(min(len(one), len(other)), 1)
 
 
 def _phrases(listed: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ Of free text only what is sure is taken: a field that could be read in two ways 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from kgcheck.literature.documents import clean
@@ -47,32 +48,20 @@ class Entry(NamedTuple):
 
 def split_entries(lines: Sequence[str]) -> list[Entry]:
     """The entries of a plain-text list, split by numbers, by empty lines or by how an entry begins."""
-    numbered = _by_number(lines)
-    if numbered:
+    if numbered := _by_number(lines):
         return numbered
     text = [line.strip() for line in lines]
     while text and not text[-1]:
         text.pop()
+    parts: list[list[str]] = []
     if "" in text:
-        parts: list[list[str]] = [[]]
-        for line in text:
-            if line:
-                parts[-1].append(line)
-            elif parts[-1]:
-                parts.append([])
-        return _entries(parts)
-    parts = []
+        parts = [list(part) for there, part in groupby(text, key=bool) if there]
+        text = []
     for line in text:
         begins = _VANCOUVER.match(line) or _DOTTED.match(line)
-        ended = not parts or re.search(r"(?:[.)\]]|\d|/\S+)$", parts[-1][-1][-200:])
-        if parts and not (begins and ended):
-            parts[-1].append(line)
-        else:
-            parts.append([line])
-    return _entries(parts)
-
-
-def _entries(parts: Iterable[Sequence[str]]) -> list[Entry]:
+        if not parts or (begins and re.search(r"(?:[.)\]]|\d|/\S+)$", parts[-1][-1][-200:])):
+            parts.append([])
+        parts[-1].append(line)
     return [Entry(joined(part)) for part in parts if any(any(map(str.isalpha, line)) for line in part)]
 
 
@@ -101,7 +90,7 @@ def _by_number(lines: Sequence[str]) -> list[Entry]:
             parts[-1].append(line.strip())
         elif line.strip():
             return []
-    return [Entry(joined(part), str(n)) for n, part in enumerate(parts, 1)] if len(parts) > 1 or parts else []
+    return [Entry(joined(part), str(n)) for n, part in enumerate(parts, 1)]
 
 
 def labelled(text: str) -> Entry:
@@ -261,19 +250,17 @@ def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
         key = clean(str(item.get("id") or ""))
         if not key:
             continue
-        given = item.get("author")
+        given, issued = item.get("author"), item.get("issued") or ""
         people = [p for p in given if isinstance(p, Mapping)] if isinstance(given, list) else []
         authors = tuple(filter(None, map(_person, people)))
-        year, title = _issued(item.get("issued")), _field(item, "title")
+        if isinstance(issued, Mapping):
+            issued = issued.get("date-parts") or issued.get("raw") or ""
+        found = re.search(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)", str(issued))
+        year, title = int(found[0]) if found else None, _field(item, "title")
+        journal, volume = _field(item, "container-title"), _field(item, "volume")
         doi, pmid = _DOI.search(_field(item, "DOI")), _field(item, "PMID")
-        parts = (
-            ", ".join(authors),
-            f"({year})" if year else "",
-            title,
-            journal := _field(item, "container-title"),
-            volume := _field(item, "volume"),
-        )
         pages = _field(item, "page") or _field(item, "number")
+        shown = (", ".join(authors), f"({year})" if year else "", title, journal, volume, doi[0] if doi else "")
         yield CitedWork(
             key=key,
             doi=_trimmed(doi[0]) if doi else "",
@@ -286,7 +273,7 @@ def works_of_csl(items: Iterable[Mapping[str, Any]]) -> Iterator[CitedWork]:
             issue=_field(item, "issue"),
             page=first_page(pages),
             last_page=last_page(pages),
-            text=". ".join(filter(None, (*parts, doi[0] if doi else "")))[:2000],
+            text=". ".join(filter(None, shown))[:2000],
         )
 
 
@@ -298,11 +285,3 @@ def _field(item: Mapping[str, Any], name: str) -> str:
 def _person(person: Mapping[str, Any]) -> str:
     family = " ".join(filter(None, (_field(person, "non-dropping-particle"), _field(person, "family"))))
     return " ".join(filter(None, (family or _field(person, "literal"), _field(person, "given"))))
-
-
-def _issued(issued: Any) -> int | None:
-    text = (
-        str(issued.get("date-parts") or issued.get("raw") or "") if isinstance(issued, Mapping) else str(issued or "")
-    )
-    match = re.search(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)", text)
-    return int(match[0]) if match else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 
 from kgcheck.choices import SectionKind
-from kgcheck.grounding.manuscript import Block, Table, Written, check_length
+from kgcheck.grounding.manuscript import Block, BlockKind, Table, Written, check_length
 from kgcheck.grounding.manuscripts.reference_lists import cited_works, joined, split_entries
 from kgcheck.literature.papers import REFERENCES_HEADING, kind_of
 
@@ -104,7 +104,9 @@ def _drawn_table(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 def read_text_manuscript(text: str) -> Written:
     """Blocks by empty lines, headings by their form, the list of references by its heading."""
     lines = text.split("\n")
-    begin, end = _list_of(lines)
+    # The list of references, without its heading, goes up to the next heading that is known.
+    begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
+    end = next((n for n in range(begin + 1, len(lines)) if _ends_list(lines[n].strip())), len(lines))
     references = cited_works(split_entries(lines[begin:end]))
     headings = HeadingPath()
     blocks: list[Block] = []
@@ -128,23 +130,10 @@ def read_text_manuscript(text: str) -> Written:
         if level:
             headings.begin(level, shown)
         label = legend_label(shown)
-        blocks.append(
-            Block(
-                kind="heading" if level else "legend" if label else "paragraph",
-                section=headings.kind,
-                path=headings.path,
-                text=shown,
-                label=label,
-                line=number,
-            )
-        )
+        kind: BlockKind = "heading" if level else "legend" if label else "paragraph"
+        place = {"section": headings.kind, "path": headings.path, "line": number}
+        blocks.append(Block(kind=kind, text=shown, label=label, **place))
     return Written(title, tuple(blocks), references, tuple(tables))
-
-
-def _list_of(lines: Sequence[str]) -> tuple[int, int]:
-    """Find the list of references, without its heading: up to the next heading that is known."""
-    begin = next((n for n in range(len(lines), 0, -1) if REFERENCES_HEADING.match(lines[n - 1].strip())), len(lines))
-    return begin, next((n for n in range(begin + 1, len(lines)) if _ends_list(lines[n].strip())), len(lines))
 
 
 def _ends_list(line: str) -> bool:
