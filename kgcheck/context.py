@@ -458,8 +458,8 @@ class Context(Closing):
     @property
     def part_names(self) -> list[PartName]:
         """The parts that can be looked at: the ledger and the store always, the others where they are named."""
-        named: list[tuple[PartName, object]] = [("reference", self.reference), ("literature", self.literature)]
-        return ["ledger", "store", *(name for name, place in named if place)]
+        named: dict[PartName, object] = {"reference": self.reference, "literature": self.literature}
+        return ["ledger", "store", *(name for name, place in named.items() if place)]
 
     def part(self, name: PartName) -> Part:
         """One part of it, and why it cannot be read, where it cannot; nothing is made or written."""

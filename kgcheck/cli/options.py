@@ -73,15 +73,6 @@ def given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-class LedgerName(click.ParamType[str]):
-    """A path, or the address of a PostgreSQL database without credentials."""
-
-    name = "place"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return checked_place(str(value))
-
-
 _ENDINGS = {
     ".csv": "csv",
     ".htm": "html",
@@ -114,24 +105,22 @@ def format_options(forms: Sequence[str] = FORMATS, *, folder: bool = False) -> D
     """``--format`` and ``--out``: a file, or also a folder for every form."""
     every = "; a folder gets every form" if folder else ""
 
-    def add(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option(
-            "--out",
-            type=FilePath(dir_okay=folder),
-            is_eager=True,
-            help=f"Write to this file, not to stdout; without --format, its ending names the form{every}.",
-        )(function)
-        return click.option(
-            "--format",
-            "format_",
-            cls=FormByEnding,
-            type=click.Choice(forms),
-            default=forms[0],
-            show_default=True,
-            help="Form of the result.",
-        )(function)
-
-    return add
+    out = click.option(
+        "--out",
+        type=FilePath(dir_okay=folder),
+        is_eager=True,
+        help=f"Write to this file, not to stdout; without --format, its ending names the form{every}.",
+    )
+    form = click.option(
+        "--format",
+        "format_",
+        cls=FormByEnding,
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="Form of the result.",
+    )
+    return lambda function: form(out(function))
 
 
 def out_folder_option(text: str) -> Decorator:
@@ -193,10 +182,6 @@ def fail_on_option(
     )
 
 
-def _store_if_named(context: click.Context, option: click.Parameter, value: str) -> str | None:
-    return None if context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT else value
-
-
 _LITERATURE = ("--literature", "--index")
 """One thing under both names: commands about papers call it the index, those about a graph its literature."""
 
@@ -238,7 +223,10 @@ PARTS: dict[str, Decorator] = {
         envvar="KGCHECK_STORE",
         default=DEFAULT_STORE,
         show_default=True,
-        callback=_store_if_named,
+        # None where neither the command line nor the environment names a store.
+        callback=lambda context, option, value: (
+            None if context.get_parameter_source("store") is click.core.ParameterSource.DEFAULT else value
+        ),
         help="A path (embedded), bolt:// or neo4j:// (Neo4j; credentials in KGCHECK_NEO4J_USER and "
         "KGCHECK_NEO4J_PASSWORD), or files:PATH,PATH (files of a graph, read where they lie).",
     ),
@@ -255,7 +243,7 @@ PARTS: dict[str, Decorator] = {
         cls=Configured,
         field="ledger",
         setting="KGCHECK_LEDGER",
-        type=LedgerName(),
+        type=click.types.FuncParamType(checked_place),
         help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
     ),
@@ -401,11 +389,8 @@ def _option_of(name: str, field: "FieldInfo") -> Decorator:
 def _type_of(form: Mapping[str, Any], field: "FieldInfo") -> click.ParamType[Any]:
     """The type of click that takes what a JSON schema takes, within the bounds of a field."""
     bounds = {name: getattr(one, name) for one in field.metadata for name in ("ge", "gt", "le") if hasattr(one, name)}
-    limits: dict[str, Any] = {
-        "min": bounds.get("ge", bounds.get("gt")),
-        "max": bounds.get("le"),
-        "min_open": "gt" in bounds,
-    }
+    least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le")
+    limits: dict[str, Any] = {"min": least, "max": most, "min_open": "gt" in bounds}
     match form:
         case {"enum": names} if len(names) < _MOST_CHOICES:
             return click.Choice(names)

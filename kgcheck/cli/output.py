@@ -106,12 +106,12 @@ def live_text(text: str) -> str:
     return shown
 
 
-class _Notes(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        note(f"{record.name}: {record.getMessage()}")
-
-
 def show_logs() -> None:
     """Show what libraries warn about as notes: Python's own way shows it as it is."""
-    logging.lastResort = _Notes(logging.WARNING)
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            note(f"{record.name}: {record.getMessage()}")
+
+    logging.lastResort = Notes(logging.WARNING)
     logging.captureWarnings(capture=True)

@@ -18,7 +18,6 @@ from kgcheck.visible import visible
 if TYPE_CHECKING:
     from kgcheck.grounding.brief import Brief, BriefFact
     from kgcheck.grounding.ground import Grounded
-    from kgcheck.ledger.decisions import Decision
     from kgcheck.ledger.verified import Verified
     from kgcheck.literature.search import PaperHit
     from kgcheck.literature.verify import ClaimVerdict
@@ -154,22 +153,20 @@ def _of(value: object, name: str) -> Any:
 
 
 def finding_answer(finding: Finding, **more: Any) -> dict[str, Any]:
-    """A finding with all that it rests on."""
+    """A finding with all that it rests on, and what became of it and was decided where that is known."""
     return AnswerMaker().whole(finding.as_fields(), "finding", **more)
-
-
-def explained(known: ComparedFinding, history: "Sequence[Decision]") -> dict[str, Any]:
-    """The same, with what became of it and what was decided; of the history, the oldest decision comes first."""
-    stands = {"state": known.state, "decision_state": known.decided.state}
-    return finding_answer(known.finding, **stands, history=history[::-1])
 
 
 def findings_answer(run: str, listed: Iterable[ComparedFinding], after: str | None) -> dict[str, Any]:
     """A page of findings."""
-    maker, findings = AnswerMaker(), list[Any]()
-    for one in listed:
-        more = {"state": one.state, "decision_state": one.decided.state, "consequences": one.consequences or None}
-        findings.append(maker.row(one.finding.as_fields(), "listed", **more))
+    maker = AnswerMaker()
+    findings = [
+        maker.row(
+            one.finding.as_fields(), "listed", state=one.state, decision_state=one.decided.state,
+            consequences=one.consequences or None,
+        )
+        for one in listed
+    ]  # fmt: skip
     return {"run": run, "findings": findings, "next": after}
 
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 
 from kgcheck.errors import LedgerError, UsageError
 from kgcheck.ledger.accounts import Role, Users
-from kgcheck.ledger.actions import ActionEntry, ActionTable
+from kgcheck.ledger.actions import ActionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.service.access import BodyTooLarge, Principal, Refused, StartToken, TooManyRequests, action_of
 from kgcheck.service.bodies import json_of
@@ -87,14 +87,16 @@ class ActionRecord:
 
     async def add(self, who: Principal | None, address: str, route: str, objects: str, status: int) -> None:
         """Write an action down; that it cannot be written stops nobody, and stands in the log."""
-        await anyio.to_thread.run_sync(self._write, action_of(who, address, "MCP", route, objects, status))
+        action = action_of(who, address, "MCP", route, objects, status)
 
-    def _write(self, action: ActionEntry) -> None:
-        try:
-            with Ledger(self._place, create=False) as ledger:
-                ActionTable(ledger.database).add(action)
-        except LedgerError as error:
-            LOG.error("an action of %s is not in the record: %s", action.name, error.message)
+        def write() -> None:
+            try:
+                with Ledger(self._place, create=False) as ledger:
+                    ActionTable(ledger.database).add(action)
+            except LedgerError as error:
+                LOG.error("an action of %s is not in the record: %s", action.name, error.message)
+
+        await anyio.to_thread.run_sync(write)
 
 
 class _Tries(HttpMiddleware):

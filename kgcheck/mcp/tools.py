@@ -20,7 +20,6 @@ from kgcheck.ledger.accounts import Role
 from kgcheck.mcp.answers import (
     brief_answer,
     claim_answer,
-    explained,
     facts_answer,
     finding_answer,
     findings_answer,
@@ -229,7 +228,10 @@ class Tools:
         it.
         """
         known = self._workspace.known_finding(fingerprint)
-        return explained(known, self._workspace.history(known.fingerprint))
+        stands = {"state": known.state, "decision_state": known.decided.state}
+        # Of the history, the oldest decision comes first.
+        history = self._workspace.history(known.fingerprint)[::-1]
+        return finding_answer(known.finding, **stands, history=history)
 
     def verified_facts(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -85,11 +86,7 @@ def create_app(service: Service) -> FastAPI:
     for router in (api, sign_in.router, *page.ROUTERS):
         app.include_router(router)
 
-    def document() -> dict[str, Any]:
-        app.openapi_schema = app.openapi_schema or _document(app)
-        return app.openapi_schema
-
-    app.openapi = document  # type: ignore[method-assign]
+    app.openapi = cache(partial(_document, app))  # type: ignore[method-assign]
     return app
 
 

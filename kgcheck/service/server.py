@@ -19,22 +19,6 @@ from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry
 _ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
-
-def load(options: ServiceOptions) -> None:
-    """Import what requests need. Nothing is opened: a store that nobody has asked about can still be written to."""
-    for name in _ALWAYS:
-        import_module(name)
-    if not options.literature:
-        return
-    # Without the extra, papers are searched by words.
-    with suppress(ImportError):
-        for name in _OF_PAPERS:
-            import_module(name)
-        from kgcheck.literature.embed import import_openvino
-
-        import_openvino()
-
-
 HEALTH = ("/v1/health/live", "/v1/health/ready")
 """Paths that are answered also where there are too many connections."""
 
@@ -79,20 +63,28 @@ class _Server(uvicorn.Server):
         self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        # What is there now stays to the end: looking through it for garbage again and again would be a fifth of a
-        # second of one request in twenty. And nobody is answered before it is there.
-        load(self._service.options)
+        # What requests need is imported before anybody is answered. Nothing is opened: a store that nobody has asked
+        # about can still be written to.
+        for name in _ALWAYS:
+            import_module(name)
+        if self._service.options.literature:
+            # Without the extra, papers are searched by words.
+            with suppress(ImportError):
+                for name in _OF_PAPERS:
+                    import_module(name)
+                from kgcheck.literature.embed import import_openvino
+
+                import_openvino()
+        # It stays to the end: looking through it for garbage would be a fifth of a second of one request in twenty.
         gc.collect()
         gc.freeze()
         await super().startup(sockets)
         if self._on_start and self.started and self.servers:
             address = self.servers[0].sockets[0].getsockname()
             name = f"[{address[0]}]" if ":" in address[0] else address[0]
-            token = self._service.start_token
-            is_shown = not token.is_known and not self._service.users.there_are_any()
-            self._on_start(
-                f"http://{name}:{address[1]}{self._service.options.prefix}/", token.value if is_shown else ""
-            )
+            start, prefix = self._service.start_token, self._service.options.prefix
+            token = "" if start.is_known or self._service.users.there_are_any() else start.value
+            self._on_start(f"http://{name}:{address[1]}{prefix}/", token)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Before connections are waited for: those who follow a task would stay until it ends.
