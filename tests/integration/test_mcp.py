@@ -313,8 +313,6 @@ def test_a_text_is_grounded_alarms_first(server: ToolServer, workspace: Workspac
     ("text", "why"),
     [
         ("---\nbibliography: ../../etc/passwd\n---\n\nIt is so [@a].", "names a file with its references"),
-        ("# Only a heading", "has no text"),
-        ("a\0b", "is binary"),
         ("It is so [1-90]. " * 30, "more than 2,000 citations"),
         ("Of 12 mice 3 died. " * 200, "more than 300 numbers"),
         ("x" * 20_001, "at most 20000 characters"),
@@ -404,7 +402,6 @@ def test_a_protocol_is_checked(server: ToolServer) -> None:
     ("value", "why"),
     [
         ({}, "is no protocol: objective"),
-        ({"format": 99}, "newer than"),
         ({"notes": ["x" * 400_000]}, "more than 400,000 characters"),
         (["a"], "should be a valid dictionary"),
     ],
@@ -440,12 +437,9 @@ def test_decisions_are_made_in_the_name_of_who_asks(workspace: Workspace) -> Non
         ("findings", {"reason": "id_merged"}, "findings takes no reason: it takes run, after"),
         ("findings", {"states": ["old"]}, "findings: states.0: Input should be 'new'"),
         ("findings", {"run": "../../etc/passwd"}, "findings: run: String should match pattern"),
-        ("findings", {"run": "nope"}, "there is no run 'nope'"),
         ("explain", {"fingerprint": "0000000000000000"}, "there is no finding"),
         ("verify", {}, "name a claim or an edge"),
-        ("search", {"query": "x", "papers": ["no such paper"]}, "no such paper"),
         ("verified_facts", {}, "name edges, or a node"),
-        ("verified_facts", {"label": "Nope", "id": "1"}, "there is no label 'Nope'"),
         ("nope", {}, "there is no tool 'nope' for you here: there are check, ask"),
     ],
 )

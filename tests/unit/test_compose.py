@@ -69,26 +69,6 @@ def test_a_service_waits_only_for_services_that_can_tell(compose: dict[str, Any]
     assert all("healthcheck" in services[name] for _, name, _ in waits)
 
 
-def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> None:
-    mounts = [mount for service in compose["services"].values() for mount in service.get("volumes", [])]
-    used = {mount.split(":")[0] for mount in mounts if isinstance(mount, str)}
-
-    assert used == set(compose["volumes"])
-
-
-def test_the_service_and_its_ledger_start_only_when_they_are_wanted(compose: dict[str, Any]) -> None:
-    wanted = {name: service.get("profiles") for name, service in compose["services"].items()}
-
-    assert wanted == {
-        "neo4j": None,
-        "kgcheck": ["job"],
-        "postgres": ["service"],
-        "service": ["service"],
-        "model": ["model"],
-        "model-cpu": ["model-cpu"],
-    }
-
-
 @pytest.mark.parametrize("name", ["model", "model-cpu"])
 def test_a_model_is_where_the_service_is_told_to_look(compose: dict[str, Any], name: str) -> None:
     """The name in the network, the port of the server, and the name by which it answers."""

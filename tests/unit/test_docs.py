@@ -302,14 +302,6 @@ def test_commands_and_options_that_a_page_names_are_there(name: str) -> None:
     assert wrong == []
 
 
-def test_a_wrong_command_of_a_page_would_be_found() -> None:
-    assert [*mistakes("kgcheck audti")]
-    assert [*mistakes("kgcheck patch mend --out x")]
-    assert [*mistakes("audit --output x")]
-    assert [*mistakes("kgcheck audit --type existence, attribute")]
-    assert [*mistakes("kgcheck audit --type existence --type TYPE --sample=5")] == []
-
-
 def test_nobody_uses_a_name_of_the_last_release() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip(f"{ROOT} is no git checkout")
@@ -400,9 +392,7 @@ NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
         ("is {} times its cosine", lambda: search.COSINE_WEIGHT),
         ("papers about up to {} edges", lambda: papers.MOST_EDGES),
     ],
-    "docs/claims.md": [
-        ("PageRank (damping {})", lambda: claim_map.DAMPING),
-    ],
+    "docs/claims.md": [("PageRank (damping {})", lambda: claim_map.DAMPING)],
     "docs/howto_ground.md": [
         ("up to {} characters. kgcheck", lambda: LONGEST_TOPIC),
         ("`--seeds`, {} |", lambda: TopicGathering._field_defaults["seeds"]),

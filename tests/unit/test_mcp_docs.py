@@ -6,7 +6,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp import Client
 from mcp_types import Tool
 
@@ -109,11 +108,6 @@ def test_set_ups_of_clients_are_json_with_our_command() -> None:
         (servers,) = [value for value in entry.values() if isinstance(value, dict)]
         server = servers["kgcheck"]
         assert server.get("url", "").endswith("/mcp") or server["args"][0] == "mcp"
-
-
-@pytest.mark.parametrize("word", ["hunter2", "kgc_0"])
-def test_no_token_stands_in_the_page(word: str) -> None:
-    assert word not in PAGE.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
