@@ -510,19 +510,17 @@ class OpenedOnce:
 
     def reset(self) -> None:
         """Close everything, to be opened again when it is needed."""
+        self.check()
         with self._lock:
-            self.check()
-            self._close()
+            self._things.clear()
+            self._stack.close()
 
     def close(self) -> None:
         """Close everything for good."""
         with self._lock:
             self._closed = True
-            self._close()
-
-    def _close(self) -> None:
-        self._things.clear()
-        self._stack.close()
+            self._things.clear()
+            self._stack.close()
 
 
 @contextmanager

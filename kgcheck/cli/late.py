@@ -1,7 +1,7 @@
 """LateGroup: click group that imports commands only when called; ``--quiet``, renamed commands."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,23 +44,20 @@ def with_quiet(command: click.Command) -> click.Command:
 class LateGroup(click.Group):
     """Commands by section and name, imported late: `kgcheck --help` must not wait for a database driver."""
 
-    def __init__(
-        self, *, late: Mapping[str, Mapping[str, str]], modules: Mapping[str, Sequence[str]], **settings: Any
-    ) -> None:
-        """Name the commands of each section with their help, and those in each module of ``kgcheck.cli``."""
+    def __init__(self, *, late: Mapping[str, Mapping[str, tuple[str, str]]], **settings: Any) -> None:
+        """Name the commands of each section, each with its module of ``kgcheck.cli`` and its help."""
         super().__init__(**settings)
         self._late = late
-        self._modules = modules
+        self._all = {name: command for section in late.values() for name, command in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for section in self._late.values() for name in section]
+        return list(self._all)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in self._all:
             return None
-        module = next(name for name, commands in self._modules.items() if cmd_name in commands)
-        command: click.Command = getattr(importlib.import_module(f"kgcheck.cli.{module}"), cmd_name)
-        return with_quiet(command)
+        module = importlib.import_module(f"kgcheck.cli.{self._all[cmd_name][0]}")
+        return with_quiet(getattr(module, cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -77,12 +74,13 @@ class LateGroup(click.Group):
         """Commands and options that begin so, without importing any command."""
         from click.shell_completion import CompletionItem
 
-        named = [pair for section in self._late.values() for pair in section.items() if pair[0].startswith(incomplete)]
-        found = [CompletionItem(name, help=text) for name, text in named]
+        found = [
+            CompletionItem(name, help=text) for name, (_, text) in self._all.items() if name.startswith(incomplete)
+        ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The sections with their commands, without importing any."""
         for title, commands in self._late.items():
             with formatter.section(title):
-                formatter.write_dl([*commands.items()])
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])

@@ -73,6 +73,15 @@ def given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
+class LedgerName(click.ParamType[str]):
+    """A path, or the address of a PostgreSQL database without credentials."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return checked_place(str(value))
+
+
 _ENDINGS = {
     ".csv": "csv",
     ".htm": "html",
@@ -243,7 +252,7 @@ PARTS: dict[str, Decorator] = {
         cls=Configured,
         field="ledger",
         setting="KGCHECK_LEDGER",
-        type=click.types.FuncParamType(checked_place),
+        type=LedgerName(),
         help="SQLite file with the runs, or postgresql://HOST/DATABASE (credentials in KGCHECK_LEDGER_USER and "
         "KGCHECK_LEDGER_PASSWORD) [default: KGCHECK_LEDGER, or .kgcheck/ledger.sqlite]",
     ),

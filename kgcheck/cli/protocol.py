@@ -4,7 +4,7 @@ import click
 
 from kgcheck.cli.late import LateGroup
 
-_COMMANDS = {
+_HELP = {
     "search": "Papers and data sets for an objective.",
     "report": "What papers did, step by step, in their own words.",
     "design": "Design a protocol from papers and verified facts.",
@@ -13,8 +13,9 @@ _COMMANDS = {
     "score": "Measure one: completeness, detail, correctness, logic, structure.",
     "run": "Run its analyses and programs.",
 }
+_COMMANDS = {name: ("protocol_commands", text) for name, text in _HELP.items()}
 
 
-@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS}, modules={"protocol_commands": tuple(_COMMANDS)})
+@click.group("protocol", cls=LateGroup, late={"Commands": _COMMANDS})
 def protocol() -> None:
     """Design protocols that stand on verified facts, see which steps fell, and run what they say in a sandbox."""

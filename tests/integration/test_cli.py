@@ -17,7 +17,7 @@ from kgcheck.ledger.ledger import Ledger
 from tests.support import PYTHONPATH
 from tests.support.audits import demo, demo_audit, kgcheck
 
-COMMANDS = {name: purpose for section in _COMMANDS.values() for name, purpose in section.items()}
+COMMANDS = {name: purpose for section in _COMMANDS.values() for name, (_, purpose) in section.items()}
 PROGRAM = [sys.executable, "-m", "kgcheck"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHONPATH}
 HEAVY = ("pydantic", "duckdb", "pyarrow", "neo4j", "ladybug", "sqlalchemy", "rich", "jinja2", "numpy")
