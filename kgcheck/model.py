@@ -75,18 +75,7 @@ class TallyMark(StrEnum):
 
     @classmethod
     def of(cls, kind: CheckType, outcome: Outcome) -> "TallyMark":
-        """The mark of a task.
-
-        Args:
-            kind: Its type.
-            outcome: What it ended with.
-
-        Returns:
-            The mark.
-
-        >>> TallyMark.of(CheckType.POTENTIAL, Outcome.SUPPORTED).value
-        'lacks_it'
-        """
+        """The mark of a task, by its type and what it ended with."""
         if kind is CheckType.POTENTIAL:
             lacking = {Outcome.SUPPORTED: cls.LACKS_IT, Outcome.REFUTED: cls.RIGHTLY_ABSENT}
             return lacking.get(outcome) or cls(outcome.value)
@@ -482,13 +471,7 @@ class Finding(Value):
         return TallyMark.of(self.task.type, self.verdict.outcome)
 
     def as_row(self) -> dict[str, Any]:
-        """The finding in the flat form that `--format json` prints.
-
-        Returns:
-            Keys run, fingerprint, type, subject, relation, object, attribute, rule, value, outcome, graph, reason,
-            confidence, evidence, missing, note, proposed_change, cause. Subject and object have a name where the graph
-            has one.
-        """
+        """The finding in the flat form that `--format json` prints; see docs/formats.md."""
         fields = self.as_fields()
         fields["evidence"] = [e.model_dump(mode="json", exclude_none=True) for e in self.verdict.evidence]
         change = self.change
@@ -577,11 +560,7 @@ class Tally(Value):
         return f"team: {line}" if self.by_team else line
 
     def as_row(self) -> dict[str, Any]:
-        """The tally in the flat form that `--format json` prints.
-
-        Returns:
-            Keys type, target, outcome, graph, reason, sources, count.
-        """
+        """The tally in the flat form that `--format json` prints; see docs/formats.md."""
         return {
             "type": self.type.value,
             "target": str(self.target),

@@ -61,6 +61,14 @@ LONGEST_TEXT, LONGEST_PROTOCOL = 20_000, 400_000
 """Characters: a section of a paper has fewer than the one, and a protocol of twenty steps half of the other."""
 
 _TEXT = f"the text itself, with at most {MOST_NUMBERS} numbers and {MOST_CITATIONS:,} citations; no file is read"
+_PROTOCOL = f"what a protocol.json holds, at most {LONGEST_PROTOCOL:,} characters as JSON"
+_EDGE = "HEAD RELATION TAIL, by ids or names, as the graph has it"
+_TOPIC = "a node by label and id, by id or by name; or a topic that names nodes"
+_FACTS = "most facts of the graph that are looked at of each node"
+_FACT = (
+    "an edge, HEAD RELATION TAIL; `existence LABEL ID`; `attribute LABEL ID NAME`; or"
+    " `attribute HEAD RELATION TAIL NAME`; all by ids or names"
+)
 
 
 def with_options(model: type[BaseModel]) -> Callable[[F], F]:
@@ -128,13 +136,7 @@ class Tools:
     @with_options(OutsideCheckLimits)
     def check(
         self,
-        what: Annotated[
-            Text,
-            Field(
-                description="an edge, HEAD RELATION TAIL; `existence LABEL ID`; `attribute LABEL ID NAME`; or"
-                " `attribute HEAD RELATION TAIL NAME`; all by ids or names"
-            ),
-        ],
+        what: Annotated[Text, Field(description=_FACT)],
         ctx: Context[Any, Any],
         **limits: Any,
     ) -> dict[str, Any]:
@@ -190,9 +192,7 @@ class Tools:
     def verify(
         self,
         claim: Annotated[Text | None, Field(description="a statement or a question; or name an edge instead")] = None,
-        edge: Annotated[
-            Text | None, Field(description="HEAD RELATION TAIL, by ids or names, as the graph has it")
-        ] = None,
+        edge: Annotated[Text | None, Field(description=_EDGE)] = None,
         papers: Annotated[Words, Field(description="read only these, by id")] = [],  # noqa: B006
         top: Annotated[int, Field(ge=1, le=20, description="papers to read where none is named")] = 3,
     ) -> dict[str, Any]:
@@ -275,12 +275,8 @@ class Tools:
 
     def brief(
         self,
-        what: Annotated[
-            Text, Field(description="a node by label and id, by id or by name; or a topic that names nodes")
-        ],
-        limit: Annotated[
-            int, Field(ge=1, le=100, description="most facts of the graph that are looked at of each node")
-        ] = 50,
+        what: Annotated[Text, Field(description=_TOPIC)],
+        limit: Annotated[int, Field(ge=1, le=100, description=_FACTS)] = 50,
     ) -> dict[str, Any]:
         """Sum up what is known.
 
@@ -292,10 +288,7 @@ class Tools:
 
     def check_protocol(
         self,
-        protocol: Annotated[
-            dict[str, Any],
-            Field(description=f"what a protocol.json holds, at most {LONGEST_PROTOCOL:,} characters as JSON"),
-        ],
+        protocol: Annotated[dict[str, Any], Field(description=_PROTOCOL)],
         limit: Annotated[int, Field(ge=1, le=200, description="most remarks that are given")] = 50,
     ) -> dict[str, Any]:
         """Check a protocol.
