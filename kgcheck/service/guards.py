@@ -119,34 +119,33 @@ class Gate:
         self._doors = self._doors or list(doors(self._of))
         partial = None
         for door in self._doors:
-            match, _ = door.matches(scope)
-            if match is Match.FULL:
-                return door
-            if match is Match.PARTIAL:
-                partial = partial or door
+            match door.matches(scope)[0]:
+                case Match.FULL:
+                    return door
+                case Match.PARTIAL:
+                    partial = partial or door
         return partial
 
     def _check(self, request: Request, door: Door | None) -> None:
-        options = self._service.options
+        options, rates, is_open = self._service.options, self._service.rates, bool(door and door.is_open)
         check_host(request.headers.get("host", ""), options.names)
         check_site(request.method, request.headers, options.hosts)
         try:
             caller = self._caller(request)
+        except NotSignedIn as error:
+            caller = Caller(None, why=error)
+            if (error.is_wrong or request.method not in SAFE) and not is_open and not rates.failed(address_of(request)):
+                raise TooManyRequests("too many wrong tokens from this address", "wait a minute") from error
         except LedgerError:
-            if not (door and door.is_open):
+            if not is_open:
                 raise
             # Whether the service is ready can be asked also while the ledger is away.
             caller = Caller(None)
         request.state.caller = caller
-        if caller.why and (caller.why.is_wrong or request.method not in SAFE) and not (door and door.is_open):
-            if not self._service.rates.failed(address_of(request)):
-                raise TooManyRequests("too many wrong tokens from this address", "wait a minute")
-        if caller.principal and caller.counted and not self._service.rates.may_send(caller.counted):
-            raise TooManyRequests(
-                f"more than {options.limits.per_minute:,} requests of {caller.principal.name} in a minute",
-                "wait a minute, or ask for more at a time",
-            )
-        if door is None or door.is_open:
+        if caller.principal and caller.counted and not rates.may_send(caller.counted):
+            why = f"more than {options.limits.per_minute:,} requests of {caller.principal.name} in a minute"
+            raise TooManyRequests(why, "wait a minute, or ask for more at a time")
+        if door is None or is_open:
             return
         if door.needs is None:
             raise NotAllowed("this route names nobody who may call it", "this is a fault in kgcheck: please report it")
@@ -158,9 +157,8 @@ class Gate:
             check_csrf(caller, given)
         elif request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
             # A form has a field for it, which is looked at when the form is read.
-            raise NotOfThisSite(
-                "the header X-CSRF-Token is missing", "a session needs it for whatever changes something"
-            )
+            hint = "a session needs it for whatever changes something"
+            raise NotOfThisSite("the header X-CSRF-Token is missing", hint)
 
     def _caller(self, request: Request) -> Caller:
         users = self._service.users
@@ -169,11 +167,11 @@ class Gate:
         if "authorization" in request.headers:
             found = users.by_token(_bearer(request))
             if found is None:
-                return Caller(None, why=NotSignedIn("the token is none, has expired or was revoked", is_wrong=True))
+                raise NotSignedIn("the token is none, has expired or was revoked", is_wrong=True)
             return Caller(Principal(name=found.name, role=found.role), counted=f"token {found.id}")
         signed_in = users.by_session(cookie_of(request))
         if signed_in is None:
-            return Caller(None, why=NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_..."))
+            raise NotSignedIn("nobody is signed in", "send a token: Authorization: Bearer kgc_...")
         session, token_ = signed_in
         principal = Principal(name=token_.name, role=token_.role, session=session.digest)
         return Caller(principal, session.csrf, counted=f"token {token_.id}")
@@ -182,20 +180,18 @@ class Gate:
         """While there are no users: whoever started the service, and nobody else."""
         hint = "make a user: kgcheck token add NAME --role admin"
         if not self._service.options.is_local:
-            return Caller(None, why=NotSignedIn("the service has no users yet", hint))
+            raise NotSignedIn("the service has no users yet", hint)
         if comes_by_proxy(request.headers):
-            return Caller(None, why=NotSignedIn("a proxy stands before the service, which has no users", hint))
+            raise NotSignedIn("a proxy stands before the service, which has no users", hint)
         start = self._service.start_token
         if "authorization" in request.headers:
             if found := start.by_token(_bearer(request)):
                 return Caller(found)
-            return Caller(
-                None, why=NotSignedIn("this is not the token that the service was started with", is_wrong=True)
-            )
+            raise NotSignedIn("this is not the token that the service was started with", is_wrong=True)
         if found := start.by_cookie(cookie_of(request)):
             return Caller(found, start.csrf)
         where = "open the address with the token that kgcheck serve printed; a script sends it as a bearer's"
-        return Caller(None, why=NotSignedIn("nobody is signed in", where))
+        raise NotSignedIn("nobody is signed in", where)
 
     def _record(self, request: Request, door: Door | None, status: int) -> None:
         caller: Caller = getattr(request.state, "caller", Caller(None))
