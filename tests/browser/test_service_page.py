@@ -1,20 +1,38 @@
 """The page of the service in a real browser: a curator's way, hostile text, and that everybody can use it."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from kgcheck.service.state import Service
+from kgcheck.ledger.ledger import Ledger, PinnedRelease, Run
+from kgcheck.model import (
+    Change,
+    ChangeKind,
+    CheckTask,
+    CheckType,
+    Evidence,
+    Finding,
+    Outcome,
+    Reason,
+    Ref,
+    Stance,
+    Tally,
+    Target,
+    Tier,
+    Verdict,
+    World,
+)
+from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
-from tests.support.chance import new_seed
-from tests.support.hostile import HostileWorld
 from tests.support.service_pages import AXE, WAIT_MS, Served, listening, serving_demo, visiting
 
+AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+HOSTILE = '"></script><script>window.hacked=1</script><img src=//example.org/x.png onerror="window.hacked=1">'
+LONG = "very_long_identifier_without_any_place_to_break_" * 5
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SHIFT = """() => new Promise((done) => {
   let sum = 0;
@@ -31,8 +49,77 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service over a ledger in which every text is hostile or long; its graph is not there."""
+    folder = tmp_path_factory.mktemp("hostile")
+    run = Run(
+        id="20261120-093000-beef",
+        started=AT,
+        finished=AT,
+        store=f"bolt://localhost:7687 {HOSTILE}",
+        profile="ckg",
+        reference=HOSTILE,
+        warnings=(HOSTILE, LONG),
+        nodes={"Protein": 1, HOSTILE: 2},
+        edges={"Protein ACTS_ON Protein": 1},
+        releases=(PinnedRelease(source=HOSTILE, release=LONG, file="f", released="2026-01"),),
+    )
+    tally = Tally(
+        type=CheckType.TRIPLE,
+        target=Target(label="Protein", relation="ACTS_ON", object_label="Protein"),
+        outcome=Outcome.REFUTED,
+        reason=Reason.EDGE_UNSUPPORTED,
+        count=4,
+    )
+    with Ledger(folder / "ledger.sqlite") as ledger:
+        for each in (run.model_copy(update={"id": "20261119-093000-beef"}), run):
+            ledger.start(each)
+            ledger.record(each, "all", list(_hostile(each)), [tally])
+    options = ServiceOptions(store=str(folder / "graph.lbdb"), ledger=str(folder / "ledger.sqlite"))
+    with listening(Service(options, Settings(home=folder / "home"))) as made:
+        yield made
+
+
+def _hostile(run: Run) -> Iterator[Finding]:
+    for number, text in enumerate((HOSTILE, LONG, "javascript:window.hacked=1", "a \u202e b \x1b[31m")):
+        task = CheckTask(
+            type=CheckType.TRIPLE,
+            subject=Ref(label="Protein", id=f"{number} {text}".replace("\x1b", "")),
+            relation="ACTS_ON",
+            object=Ref(label="Protein", id=LONG),
+            value=text,
+        )
+        evidence = Evidence(
+            source=text,
+            release=text,
+            record=text,
+            url=["javascript:window.hacked=1", "https://example.org/record"][number % 2],
+            retrieved_at=AT,
+            stance=Stance.CONTRADICTS,
+            world=World.CLOSED,
+            tier=Tier.CURATED,
+            value=text,
+            quote=text,
+        )
+        yield Finding(
+            run=run.id,
+            fingerprint=task.fingerprint,
+            task=task,
+            names=(text, LONG),
+            verdict=Verdict(
+                outcome=Outcome.REFUTED, reason=Reason.EDGE_UNSUPPORTED, confidence=0.9, evidence=(evidence,), note=text
+            ),
+            change=Change(kind=ChangeKind.REVIEW, candidates=(text, LONG), because=text),
+        )
+
+
 def rows_of(page: Page) -> list[str]:
     return list(page.locator("#rows .row").evaluate_all("(rows) => rows.map((row) => row.dataset.finding)"))
+
+
+def current(page: Page) -> str | None:
+    return page.locator("#rows .row.current").get_attribute("data-finding")
 
 
 def press(page: Page, key: str, words: str) -> None:
@@ -76,6 +163,32 @@ def test_numbers_and_names_can_be_read_at_every_width(
         assert page.evaluate(LABELS, kind) == []
         assert page.evaluate(OVERFLOW) <= 0
         assert trouble == []
+
+
+def test_nothing_hostile_runs_and_nothing_leaves(browser: Browser, hostile: Served) -> None:
+    with visiting(browser, hostile) as (page, trouble):
+        page.goto(f"{hostile.address}/findings")
+        assert len(rows_of(page)) == 4
+        expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+        for name in rows_of(page):
+            page.goto(f"{hostile.address}/findings/{name}")
+            assert page.evaluate("() => window.hacked") is None
+            assert page.locator("main img, main iframe, main script, a[href^=javascript]").count() == 0
+            assert page.evaluate(OVERFLOW) <= 0
+        assert "<U+202E>" in page.content().replace("&lt;", "<").replace("&gt;", ">")
+        for path in ("/", "/runs", "/runs/20261120-093000-beef", "/diff", "/findings/decide?scope=all"):
+            page.goto(hostile.address + path)
+            assert page.evaluate("() => window.hacked") is None
+            assert page.evaluate(OVERFLOW) <= 0
+
+        answer = page.request.get(f"{hostile.address}/findings")
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        added = "const s = document.createElement('script'); s.src = '//example.org/x.js'; document.body.append(s)"
+        page.evaluate(f"() => {{ try {{ {added} }} catch {{ }} }}")
+        # The policy speaks of it on the console, and nothing was sent.
+        assert [line for line in trouble if not line.startswith("console:")] == []
 
 
 @pytest.mark.slow
@@ -159,28 +272,16 @@ PATHS = (
 )
 
 
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, HostileWorld]]:
-    """A service over a world in which every text is hostile, and some are long."""
-    folder = tmp_path_factory.mktemp("hostile")
-    world = HostileWorld(folder, seed=new_seed(13))
-    with listening(Service(world.options, Settings(home=folder / "home"))) as made:
-        yield made, world
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_use_every_page(
-    browser: Browser, hostile: tuple[Served, HostileWorld], scheme: str, width: int
-) -> None:
-    served, world = hostile
-    names = {"FINDING": world.findings[0], "RUN": world.run, "NODE": quote(world.node.id, safe="")}
-    with visiting(browser, served, width=width, scheme=scheme) as (page, _):
+def test_everybody_can_use_every_page(browser: Browser, hostile: Served, scheme: str, width: int) -> None:
+    with visiting(browser, hostile, width=width, scheme=scheme) as (page, _):
+        page.goto(f"{hostile.address}/findings")
+        finding = rows_of(page)[0]
         for path in PATHS:
-            for place, name in names.items():
-                path = path.replace(place, name)
-            page.goto(served.address + path)
+            path = path.replace("FINDING", finding).replace("RUN", "20261120-093000-beef").replace("NODE", LONG)
+            page.goto(hostile.address + path)
             if path == "/findings" and width > 1200:
                 expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
             assert page.evaluate(OVERFLOW) <= 0, path
