@@ -7,7 +7,7 @@ for it to fit. What it comes to in a store is worked out by `kgcheck.curation.st
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -121,7 +121,7 @@ class AddEdge(_Operation):
 
 Operation = Annotated[SetValue | Repoint | Merge | Retire | AddEdge, Field(discriminator="kind")]
 
-_OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
+OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 
 
 class PatchHeader(Value):
@@ -180,20 +180,19 @@ def read_patch(folder: Path) -> Patch:
     if not path.is_file():
         raise InputMissing(f"there is no patch in {folder}", f"kgcheck patch make --out DIR writes {PATCH}")
     try:
-        lines = list(_lines(path))
+        with io.TextIOWrapper(io.BufferedReader(Bounded(path)), encoding="utf-8", newline="\n") as stream:
+            first, *lines = [line.removesuffix("\n") for line in stream] or [""]
     except UnicodeDecodeError:
         raise InputFormat(f"{path} is not UTF-8", _AGAIN) from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", LET_READ) from error
-    if not lines:
-        raise InputFormat(f"{path} is empty", _AGAIN)
-    header = _header(path, lines[0])
-    if sealed(header, lines[1:]).digest != header.digest:
+    header = _header(path, first)
+    if sealed(header, lines).digest != header.digest:
         raise InputFormat(f"{path} was edited or cut short: its digest does not fit", _AGAIN)
     operations = []
-    for number, line in enumerate(lines[1:], 1):
+    for number, line in enumerate(lines, 1):
         try:
-            operations.append(_OPERATION.validate_python(parse_json(line)))
+            operations.append(OPERATION.validate_python(parse_json(line)))
         except ValueError as error:
             raise InputFormat(f"operation {number} of {path} cannot be read: {wrong_parts(error, 1)}", _AGAIN) from None
     if len(operations) != header.operations:
@@ -202,12 +201,6 @@ def read_patch(folder: Path) -> Patch:
 
 
 _AGAIN = "make it again: kgcheck patch make"
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with io.TextIOWrapper(io.BufferedReader(Bounded(path)), encoding="utf-8", newline="\n") as stream:
-        for line in stream:
-            yield line.removesuffix("\n")
 
 
 def _header(path: Path, line: str) -> PatchHeader:

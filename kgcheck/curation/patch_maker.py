@@ -106,25 +106,16 @@ def in_order(operations: Iterable[Operation]) -> list[Operation]:
     found = list(operations)
     goes_to = {o.what: o.into for o in found if isinstance(o, Merge | Repoint) and isinstance(o.what, Ref)}
 
-    def steps_to_go(ref: Any) -> int:
-        way: list[Any] = []
+    def place(operation: Operation) -> tuple[int, int]:
+        if isinstance(operation, AddEdge) or not isinstance(operation.what, Ref):
+            return (4 if isinstance(operation, AddEdge) else 0), 0
+        if isinstance(operation, SetValue | Retire):
+            return (1 if isinstance(operation, SetValue) else 3), 0
+        way, ref = list[Ref](), operation.what
         while ref in goes_to and ref not in way:
             way.append(ref)
             ref = goes_to[ref]
-        return len(way)
-
-    def place(operation: Operation) -> tuple[int, int]:
-        match operation:
-            case AddEdge():
-                return 4, 0
-            case SetValue(what=Ref()):
-                return 1, 0
-            case Merge() | Repoint() if isinstance(operation.what, Ref):
-                return 2, -steps_to_go(operation.what)
-            case Retire(what=Ref()):
-                return 3, 0
-            case _:
-                return 0, 0
+        return 2, -len(way)
 
     return sorted(found, key=place)
 
@@ -165,23 +156,21 @@ class _Reader:
             case CheckType.POTENTIAL:
                 return self._add_edge()
             case CheckType.EXISTENCE if kind is not ChangeKind.RETIRE:
-                return self._move_node(self._subject, to)
+                return self._move_node(self._subject(), to)
             case CheckType.TRIPLE if kind is not ChangeKind.RETIRE:
                 return self._repoint(to)
             case _ if kind is ChangeKind.RETIRE and self._chosen is None:
-                what = self._triple if task.object else self._subject
+                what = self._triple() if task.object else self._subject()
                 rule = self._finding.verdict.reason.rule
                 keeps_one = rule is not None and rule.repair is RuleRepair.RETIRE_DUPLICATES
                 return Retire(what=what, but_one=keeps_one, **self._common)
             case _:
                 raise NotRepairable(f"{kind.value} of {task} is nothing that a patch can do")
 
-    @property
     def _subject(self) -> Ref:
         self._schema.label(self._task.subject.label)
         return self._task.subject
 
-    @property
     def _triple(self) -> Triple:
         task = self._task
         if task.object is None or task.relation is None:
@@ -190,13 +179,13 @@ class _Reader:
         return Triple(head=task.subject, relation=task.relation, tail=task.object)
 
     def _set_value(self, to: str | None) -> Operation:
-        task = self._task
-        what = self._triple if task.object else self._subject
-        holder: Label | Pattern
-        if isinstance(what, Triple):
-            holder = self._schema.pattern(what.head.label, what.relation, what.tail.label)
-        else:
-            holder = self._schema.label(what.label)
+        task, schema = self._task, self._schema
+        what = self._triple() if task.object else self._subject()
+        holder: Label | Pattern = (
+            schema.label(what.label)
+            if isinstance(what, Ref)
+            else schema.pattern(what.head.label, what.relation, what.tail.label)
+        )
         if task.attribute not in holder.properties:
             raise NotRepairable(f"the profile has no property {task.attribute!r} of {what}")
         kind = holder.properties[task.attribute].type
@@ -243,7 +232,7 @@ class _Reader:
         return self._move_node(ends[chosen], chosen)
 
     def _repoint(self, to: str | None) -> Operation:
-        what = self._triple
+        what = self._triple()
         spoken = [e.about for e in self._finding.verdict.evidence if to in (*e.replacements, *e.candidates)]
         ends = sorted({about for about in spoken if about in ("head", "tail")})
         if not to or len(ends) != 1:
@@ -259,7 +248,7 @@ class _Reader:
         return Repoint(what=what, end=end, to=to, **self._common)
 
     def _add_edge(self) -> Operation:
-        what = self._triple
+        what = self._triple()
         pattern = self._schema.pattern(what.head.label, what.relation, what.tail.label)
         values: dict[str, Any] = {}
         for e in self._finding.verdict.evidence:
@@ -283,7 +272,6 @@ def _typed(kind: PropertyType, text: str | None) -> PropertyValue:
 
 
 _NodeOperation = Merge | Repoint | Retire
-_Shape = tuple[str, tuple[tuple[str, str], ...]]
 _WHEN_APPLIED = (CHANGED_AT, CHANGED_BY, RETIRED_AT)
 
 
@@ -337,50 +325,41 @@ def statements_of(patch: Patch, steps: Sequence[Sequence[WatchedPart]], schema: 
         "// Only what kgcheck patch apply did can be undone, and only of that does a load know.",
     ]
     parameters: dict[str, Any] = {}
-    for (statement, places), group in _groups(every, schema):
-        name = f"rows{len(parameters) + 1}"
-        parameters[name] = list(_numbered(_row(one, schema) for one in group))
-        lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
+    for (statement, places), group in groupby(every, lambda one: _statement(one, schema)):
+        for rows in _together(group, schema):
+            name = f"rows{len(parameters) + 1}"
+            parameters[name] = rows
+            lines += ["", cypher.text(statement, **dict(places)).replace("$rows", f"${name}") + ";"]
     return "\n".join(lines) + "\n", parameters
 
 
-def _groups(steps: Iterable[WatchedPart], schema: Schema) -> Iterator[tuple[_Shape, list[WatchedPart]]]:
-    """Steps that one statement does: alike, and none of what another of them has changed, which it would not see."""
-    for shape, alike in groupby(steps, lambda w: _shape(w.step, schema)):
-        group: list[WatchedPart] = []
-        known: dict[Ref | Triple, WatchedPart] = {}
-        for one in alike:
-            step = one.step
-            what = step.ref if isinstance(step, SetNode | WholeNode | Expected) else step.triple
-            first = known.setdefault(what, one)
-            if first.step != step or (first is not one and _leaves_it_so(step)):
-                yield shape, group
-                group, known = [], {what: one}
-            # What a statement looks at is as it was before its first row.
-            group.append(one._replace(beside=known[what].beside))
-        yield shape, group
-
-
-def _leaves_it_so(step: Step | Expected) -> bool:
-    """Tell whether a step leaves its edge as it was: done once more, it is then of the same edge."""
-    if not isinstance(step, SetEdge):
-        return False
-    was = _stated(step.properties)
-    return updated(was, _stated(step.after)) == updated({}, was)
-
-
-def _numbered(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows, each with how many before it are just like it: of edges that are alike, each row means another one."""
+def _together(alike: Iterable[WatchedPart], schema: Schema) -> Iterator[list[dict[str, Any]]]:
+    """Rows that one statement does: none of what another of them has changed, which it would not see."""
+    rows: list[dict[str, Any]] = []
+    first: dict[Ref | Triple, WatchedPart] = {}
     seen = Counter[str]()
-    for row in rows:
+    for one in alike:
+        step = one.step
+        what = step.ref if isinstance(step, SetNode | WholeNode | Expected) else step.triple
+        same = first.setdefault(what, one)
+        # A step that leaves its edge as it was is then, done once more, of the same edge.
+        was = _stated(step.properties) if isinstance(step, SetEdge) else {}
+        is_lasting = isinstance(step, SetEdge) and updated(was, _stated(step.after)) == updated({}, was)
+        if same.step != step or (same is not one and is_lasting):
+            yield rows
+            rows, first, seen, same = [], {what: one}, Counter(), one
+        # What a statement looks at is as it was before its first row.
+        row = _row(one._replace(beside=same.beside), schema)
         text = json.dumps(row, sort_keys=True)
-        yield row | {"nth": seen[text]} if "was" in row and "head" in row else row
+        # Of edges that are alike, each row means another one.
+        rows.append(row | {"nth": seen[text]} if "was" in row and "head" in row else row)
         seen[text] += 1
+    yield rows
 
 
-def _shape(step: Step | Expected, schema: Schema) -> _Shape:
+def _statement(one: WatchedPart, schema: Schema) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The statement of a step, and its places."""
-    match step:
+    match one.step:
         case SetNode(ref=ref):
             statement, places = "update_patched_node", label_place(schema.label(ref.label))
         case WholeNode(step="add_node", ref=ref):
@@ -388,37 +367,30 @@ def _shape(step: Step | Expected, schema: Schema) -> _Shape:
         case Expected(ref=ref):
             statement, places = "expect_patched_node", label_place(schema.label(ref.label))
         case SetEdge(triple=t) | WholeEdge(step="add_edge", triple=t):
-            statement = "update_patched_edge" if isinstance(step, SetEdge) else "create_patched_edge"
+            statement = "update_patched_edge" if isinstance(one.step, SetEdge) else "create_patched_edge"
             places = pattern_places(schema.pattern(t.head.label, t.relation, t.tail.label))
         case _:
-            raise TypeError(step)
+            raise TypeError(one.step)
     return statement, tuple(places.items())
 
 
 def _row(one: WatchedPart, schema: Schema) -> dict[str, Any]:
     match one.step:
-        case SetNode(ref=ref, before=before, after=after):
-            return _as_found(ref, one.node, schema, _stated(before)) | {"set": _stated(after)}
-        case Expected(ref=ref):
-            return _as_found(ref, one.node, schema, {})
-        case WholeNode(step="add_node", ref=ref, properties=properties):
+        case SetNode(ref=ref) | Expected(ref=ref):
+            # By its id, with all that it must have, and the names of what it may have beside that.
+            known = _stated(one.node) | (_stated(one.step.before) if isinstance(one.step, SetNode) else {})
+            was = {name: value for name, value in known.items() if _can_be_written(value)}
+            beside = [name for name in one.node if name not in was]
+            row = {"id": ref.id, "was": was, "any": [schema.label(ref.label).key, *beside]}
+            return row | {"set": _stated(one.step.after)} if isinstance(one.step, SetNode) else row
+        case WholeNode(ref=ref, properties=properties):
             return {"id": ref.id, "set": _stated(properties)}
         case SetEdge(triple=t, properties=properties, after=after):
             was = {name: value for name, value in _stated(properties).items() if value is not None}
-            row = {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after)}
-            return row | {"beside": one.beside}
-        case WholeEdge(step="add_edge", triple=t, properties=properties):
+            return {"head": t.head.id, "tail": t.tail.id, "was": was, "set": _stated(after), "beside": one.beside}
+        case WholeEdge(triple=t, properties=properties):
             row = {"head": t.head.id, "tail": t.tail.id, "set": _stated(properties)}
             return row | {"beside": one.beside, "retired": list(one.retired)}
-        case _:
-            raise TypeError(one.step)
-
-
-def _as_found(ref: Ref, node: Properties, schema: Schema, before: Properties) -> dict[str, Any]:
-    """A node by its id, all that it must have, and the names of what it may have beside that."""
-    was = {name: value for name, value in (_stated(node) | before).items() if _can_be_written(value)}
-    beside = [name for name in node if name not in was]
-    return {"id": ref.id, "was": was, "any": [schema.label(ref.label).key, *beside]}
 
 
 def _can_be_written(value: Any) -> bool:
@@ -539,36 +511,29 @@ def _operations(wanted: Sequence[Wanted], draft: DraftGraph) -> tuple[list[Opera
         except (NotRepairable, NotAsExpected) as error:
             left_out.append(LeftOut(one.finding, str(error)))
             continue
-        same = first.setdefault(_effect(operation), operation)
+        # No two operations may have the same effect.
+        kind = "move" if isinstance(operation, Merge | Repoint) else operation.kind
+        same = first.setdefault((kind, operation.what, getattr(operation, "attribute", "")), operation)
         if same is operation:
             found.append(operation)
+        elif all(getattr(operation, name, None) == getattr(same, name, None) for name in ("to", "into")):
+            left_out.append(LeftOut(one.finding, f"finding {same.finding} comes to the same operation"))
         else:
-            left_out.append(LeftOut(one.finding, _beside(operation, same)))
+            why = f"finding {same.finding} makes another change of the same thing: {in_words(same)}"
+            left_out.append(LeftOut(one.finding, why))
     nodes = {o.what: o for o in found if isinstance(o, Merge | Repoint | Retire) and isinstance(o.what, Ref)}
     causes = {one.finding.fingerprint: one.finding for one in wanted}
     kept: list[Operation] = []
     for operation in found:
         finding = causes[operation.finding]
         if finding.cause in causes and (other := _does_it_too(operation, nodes)):
-            left_out.append(LeftOut(finding, _with_another(other)))
+            left_out.append(LeftOut(finding, f"{_WITH_ANOTHER}: {in_words(other)}"))
         else:
             kept.append(operation)
     return in_order(kept), [LeftOut(item.finding, _comes_with(item, nodes, causes) or item.why) for item in left_out]
 
 
-def _effect(operation: Operation) -> tuple[object, ...]:
-    """Key of the effect of an operation; no two operations may have the same one."""
-    attribute = operation.attribute if isinstance(operation, SetValue) else ""
-    kind = "move" if isinstance(operation, Merge | Repoint) else operation.kind
-    return kind, operation.what, attribute
-
-
-def _beside(operation: Operation, other: Operation) -> str:
-    same = getattr(operation, "to", None) == getattr(other, "to", None)
-    same = same and getattr(operation, "into", None) == getattr(other, "into", None)
-    if same:
-        return f"finding {other.finding} comes to the same operation"
-    return f"finding {other.finding} makes another change of the same thing: {in_words(other)}"
+_WITH_ANOTHER = "it comes with another operation"
 
 
 def _does_it_too(operation: Operation, nodes: Mapping[Ref, _NodeOperation]) -> _NodeOperation | None:
@@ -590,9 +555,5 @@ def _comes_with(item: LeftOut, nodes: Mapping[Ref, _NodeOperation], causes: Cont
     for operation in (nodes[end] for end in ends if end in nodes):
         is_moved = not isinstance(operation, Retire) and finding.change and operation.into.id == finding.change.to
         if operation.finding != finding.fingerprint and (is_moved or finding.cause in causes):
-            return _with_another(operation)
+            return f"{_WITH_ANOTHER}: {in_words(operation)}"
     return ""
-
-
-def _with_another(operation: Operation) -> str:
-    return f"it comes with another operation: {in_words(operation)}"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from kgcheck import clock
 from kgcheck.audit.run import check_store, is_named, store_place
@@ -20,7 +20,7 @@ from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.compare import SETTLED
 from kgcheck.curation.decisions import Decisions
 from kgcheck.curation.findings import list_findings
-from kgcheck.curation.operations import Operation, Patch, in_words, profile_of, read_patch
+from kgcheck.curation.operations import OPERATION, Operation, Patch, in_words, profile_of, read_patch
 from kgcheck.curation.patch_maker import PatchMade, Wanted, make_patch
 from kgcheck.curation.steps import STEPS, DraftGraph, Stamp, Step, do, do_all, inverse, steps_of, touched
 from kgcheck.errors import FROM_A_COPY, StoreError, StoreMissing, StoreSchema, UsageError
@@ -38,8 +38,6 @@ MOST_STEPS = 500
 
 _TURN, _TURNS = f"{PREFIX} turn", f"{PREFIX} turns"
 """Keys of who has the turn, and of how many there were; with two spaces they are of no patch."""
-
-_OPERATION: TypeAdapter[Operation] = TypeAdapter(Operation)
 
 
 class Conflict(NamedTuple):
@@ -65,14 +63,9 @@ class PatchOutcome(NamedTuple):
         return [(c.number, in_words(c.operation), c.why) for c in self.conflicts]
 
     def as_row(self) -> dict[str, Any]:
-        keys = ("number", "operation", "why")
-        return {
-            "patch": self.patch.id,
-            "state": self.state.value,
-            "done": self.done,
-            "before": self.before,
-            "conflicts": [dict(zip(keys, row, strict=True)) for row in self.words()],
-        }
+        conflicts = [dict(zip(("number", "operation", "why"), row, strict=True)) for row in self.words()]
+        counts = {"done": self.done, "before": self.before}
+        return {"patch": self.patch.id, "state": self.state.value, **counts, "conflicts": conflicts}
 
 
 class PatchRecord(Value):
@@ -124,11 +117,12 @@ def check_patch(patch: Patch, store: OpenedStore) -> PatchOutcome:
     conflicts: list[Conflict] = []
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        record, done = _record(changes, patch), _numbers(changes, patch)
+        record, done = _record(changes, patch.id), _numbers(changes, patch.id)
         draft = DraftGraph(changes)
-        for number, operation in _open(patch, done):
+        for number, operation in enumerate(patch.operations, 1):
             try:
-                do_all(steps_of(operation, draft, Stamp("", "")), draft)
+                if number not in done:
+                    do_all(steps_of(operation, draft, Stamp("", "")), draft)
             except NotAsExpected as error:
                 conflicts.append(Conflict(number, operation, str(error)))
     state = record.state if record else PatchState.MADE
@@ -141,84 +135,65 @@ def apply_patch(
 ) -> PatchOutcome:
     """Do every operation that is not done and that fits."""
     check_place(patch, store)
-    conflicts: list[Conflict] = []
-    mine: list[int] = []
     stamp = Stamp(_now(), by)
 
-    def one(changes: StoreChanges, number: int, turn: int) -> int:
+    def steps(changes: StoreChanges, number: int) -> Sequence[Step]:
         operation = patch.operations[number - 1]
-        changes.lock(_ends(operation))
-        try:
-            steps = steps_of(operation, changes, stamp, delete=delete)
-        except NotAsExpected as error:
-            conflicts.append(Conflict(number, operation, str(error)))
-            return 0
-        for step in steps:
-            do(step, changes)
-        changes.set_record(_key(patch, number), _line(operation, steps, stamp, turn))
-        mine.append(number)
-        return len(steps)
+        ends = {operation.what} if isinstance(operation.what, Ref) else {operation.what.head, operation.what.tail}
+        into: Ref | None = getattr(operation, "into", None)
+        changes.lock(ends | ({into} if into else set()))
+        return steps_of(operation, changes, stamp, delete=delete)
 
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        record, before = _record(changes, patch), set(_numbers(changes, patch))
+        record, before = _record(changes, patch.id), _numbers(changes, patch.id)
     if record and record.state is PatchState.UNDOING:
         raise UsageError(f"the undoing of the patch {patch.id} is not finished", "run kgcheck patch undo again")
-    pending = [number for number, _ in _open(patch, before)]
+    pending = [number for number in range(1, len(patch.operations) + 1) if number not in before]
+    done, conflicts = 0, list[Conflict]()
     if pending or (record and record.state is PatchState.APPLYING):
-        with (progress or NoProgress()).step("applying the patch", len(pending)) as step:
-            states = PatchState.APPLYING, PatchState.APPLIED
-            _in_turn(patch, store, stamp, pending, one, states, step.advance, wants_record=False)
+        done, conflicts = _in_turn(patch, store, stamp, pending, steps, progress, is_undo=False)
     # Another process may have done some of what was pending.
-    done_before = len(patch.operations) - len(mine) - len(conflicts)
-    return PatchOutcome(patch, PatchState.APPLIED, len(mine), done_before, tuple(conflicts))
+    done_before = len(patch.operations) - done - len(conflicts)
+    return PatchOutcome(patch, PatchState.APPLIED, done, done_before, tuple(conflicts))
 
 
 def undo_patch(patch: Patch, store: OpenedStore, *, by: str, progress: Progress | None = None) -> PatchOutcome:
     """Undo every operation that was done, the last one first, each if what it did is as it left it."""
     check_place(patch, store)
-    conflicts: list[Conflict] = []
-    mine: list[int] = []
 
-    def one(changes: StoreChanges, number: int, _turn: int) -> int:
-        recorded = _read(changes, patch.id, number)
-        steps = [inverse(step) for step in reversed(recorded.steps)]
-        changes.lock(touched(steps))
-        try:
-            do_all(steps, changes)
-        except NotAsExpected as error:
-            conflicts.append(Conflict(number, recorded.operation, str(error)))
-            return 0
-        changes.drop_record(_key(patch, number))
-        mine.append(number)
-        return len(steps)
+    def steps(changes: StoreChanges, number: int) -> Sequence[Step]:
+        back = [inverse(step) for step in reversed(_read(changes, patch.id, number).steps)]
+        changes.lock(touched(back))
+        draft = DraftGraph(changes)
+        for step in back:
+            do(step, draft)
+        return back
 
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        record, done = _record(changes, patch), _numbers(changes, patch)
-    if not record or (not done and record.state in (PatchState.UNDONE, PatchState.APPLIED)):
+        record, numbers = _record(changes, patch.id), _numbers(changes, patch.id)
+    if not record or (not numbers and record.state in (PatchState.UNDONE, PatchState.APPLIED)):
         raise UsageError(f"nothing of the patch {patch.id} is done in {store.name}", "kgcheck patch apply does it")
-    with (progress or NoProgress()).step("undoing the patch", len(done)) as step:
-        states = PatchState.UNDOING, PatchState.UNDONE
-        _in_turn(patch, store, Stamp(_now(), by), done[::-1], one, states, step.advance, wants_record=True)
+    done, conflicts = _in_turn(patch, store, Stamp(_now(), by), numbers[::-1], steps, progress, is_undo=True)
     state = PatchState.UNDOING if conflicts else PatchState.UNDONE
-    return PatchOutcome(patch, state, len(mine), 0, tuple(conflicts))
+    return PatchOutcome(patch, state, done, 0, tuple(conflicts))
 
 
 def patches_in(store: OpenedStore) -> dict[str, PatchRecord]:
     """The patches that a store knows, by id, in no order."""
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        keys = [key for key in changes.records(PREFIX) if key.count(" ") == 1]
-        return {key.removeprefix(PREFIX): _record_of(key, changes.record(key)) for key in keys}
+        ids = [key.removeprefix(PREFIX) for key in changes.records(PREFIX) if key.count(" ") == 1]
+        return {id_: record for id_ in ids if (record := _record(changes, id_))}
 
 
 def recorded_in(store: OpenedStore, patch: str) -> Iterator[Recorded]:
     """Read the records of the done operations of a patch from a store, in order."""
     with store.statements(write=False) as run:
         changes = StoreChanges(store, run)
-        for key in changes.records(f"{PREFIX}{patch} "):
-            yield _read(changes, patch, int(key.rpartition(" ")[2]))
+        for number in _numbers(changes, patch):
+            yield _read(changes, patch, number)
 
 
 def _in_turn(
@@ -226,91 +201,84 @@ def _in_turn(
     store: OpenedStore,
     stamp: Stamp,
     numbers: Sequence[int],
-    one: Callable[[StoreChanges, int, int], int],
-    states: tuple[PatchState, PatchState],
-    advance: Callable[[int], None],
+    steps_for: Callable[[StoreChanges, int], Sequence[Step]],
+    progress: Progress | None,
     *,
-    wants_record: bool,
-) -> None:
-    """Do something with operations, some at a time in a transaction, and write down how far the patch is."""
-    under_way, at_the_end = states
-    rest = list(numbers)
-    is_over = False
-    while not is_over:
-        size, taken = 0, 0
-        with store.statements(write=True) as run:
-            changes = StoreChanges(store, run)
-            # First of all: another process that does the same on a server waits here, and then sees what was done.
-            _note(changes, patch, stamp, under_way)
-            turn = _take_turn(changes, patch)
-            while taken < len(rest) and size < MOST_STEPS:
-                number = rest[taken]
-                taken += 1
-                if (changes.record(_key(patch, number)) is not None) is wants_record:
+    is_undo: bool,
+) -> tuple[int, list[Conflict]]:
+    """Do or undo operations, some at a time in a transaction, and write down how far the patch is."""
+    under_way = PatchState.UNDOING if is_undo else PatchState.APPLYING
+    conflicts, done, rest, is_over = list[Conflict](), 0, list(numbers), False
+    with (progress or NoProgress()).step(f"{'undoing' if is_undo else 'applying'} the patch", len(rest)) as shown:
+        while not is_over:
+            size, taken = 0, 0
+            with store.statements(write=True) as run:
+                changes = StoreChanges(store, run)
+                # First of all: another process that does the same on a server waits here, and then sees what was done.
+                _note(changes, patch, stamp, under_way)
+                # Counts the transactions of all patches; on a server, those of another one wait until this one ends.
+                changes.set_record(_TURN, patch.id)
+                turn = int(changes.record(_TURNS) or 0) + 1
+                changes.set_record(_TURNS, str(turn))
+                while taken < len(rest) and size < MOST_STEPS:
+                    number, key = rest[taken], _key(patch.id, rest[taken])
+                    taken += 1
+                    if (changes.record(key) is not None) is not is_undo:
+                        continue
                     # What is written down counts for a step, too.
-                    size += 1 + _or_again(one, changes, number, turn)
-            is_over = taken == len(rest)
-            # In the transaction that does the last of it: whoever looks at the graph between two sees none after it.
-            if is_over and not (at_the_end is PatchState.UNDONE and _numbers(changes, patch)):
-                _note(changes, patch, stamp, at_the_end)
-            changes.renew_states()
-        advance(taken)
-        rest = rest[taken:]
+                    size += 1
+                    operation = patch.operations[number - 1]
+                    try:
+                        steps = steps_for(changes, number)
+                    except NotAsExpected as error:
+                        conflicts.append(Conflict(number, operation, str(error)))
+                        continue
+                    _do_now(steps, changes)
+                    if is_undo:
+                        changes.drop_record(key)
+                    else:
+                        changes.set_record(key, _line(operation, steps, stamp, turn))
+                    done += 1
+                    size += len(steps)
+                is_over = taken == len(rest)
+                # In the transaction that does the last of it: whoever looks between two sees none after it.
+                if is_over and not (is_undo and _numbers(changes, patch.id)):
+                    _note(changes, patch, stamp, PatchState.UNDONE if is_undo else PatchState.APPLIED)
+                changes.renew_states()
+            shown.advance(taken)
+            rest = rest[taken:]
+    return done, conflicts
 
 
-def _take_turn(changes: StoreChanges, patch: Patch) -> int:
-    """Count the transactions of all patches; on a server, those of another one wait until this one ends."""
-    changes.set_record(_TURN, patch.id)
-    turn = int(changes.record(_TURNS) or 0) + 1
-    changes.set_record(_TURNS, str(turn))
-    return turn
-
-
-def _or_again(one: Callable[[StoreChanges, int, int], int], changes: StoreChanges, number: int, turn: int) -> int:
+def _do_now(steps: Sequence[Step], changes: StoreChanges) -> None:
     try:
-        return one(changes, number, turn)
+        for step in steps:
+            do(step, changes)
     except NotAsExpected as error:
         # It fitted a moment ago: the transaction is undone.
         raise StoreError(f"somebody else is changing the graph: {error}", "run the same command again") from error
 
 
-def _open(patch: Patch, done: Sequence[int] | set[int]) -> Iterator[tuple[int, Operation]]:
-    known = set(done)
-    return ((n, o) for n, o in enumerate(patch.operations, 1) if n not in known)
+def _key(patch: str, number: int) -> str:
+    return f"{PREFIX}{patch} {number:08d}"
 
 
-def _ends(operation: Operation) -> set[Ref]:
-    what = operation.what
-    found = {what} if isinstance(what, Ref) else {what.head, what.tail}
-    into: Ref | None = getattr(operation, "into", None)
-    return found | ({into} if into else set())
+def _numbers(changes: StoreChanges, patch: str) -> list[int]:
+    return [int(key.rpartition(" ")[2]) for key in changes.records(f"{PREFIX}{patch} ")]
 
 
-def _key(patch: Patch, number: int | None = None) -> str:
-    return f"{PREFIX}{patch.id}" + (f" {number:08d}" if number else "")
-
-
-def _numbers(changes: StoreChanges, patch: Patch) -> list[int]:
-    return [int(key.rpartition(" ")[2]) for key in changes.records(f"{_key(patch)} ")]
-
-
-def _record(changes: StoreChanges, patch: Patch) -> PatchRecord | None:
-    text = changes.record(_key(patch))
-    return _record_of(_key(patch), text) if text else None
-
-
-def _record_of(key: str, text: str | None) -> PatchRecord:
+def _record(changes: StoreChanges, patch: str) -> PatchRecord | None:
+    text = changes.record(f"{PREFIX}{patch}")
     try:
-        return PatchRecord.model_validate_json(text or "")
+        return PatchRecord.model_validate_json(text) if text else None
     except ValidationError:
-        raise StoreError(f"what the store says of the {key} cannot be read", FROM_A_COPY) from None
+        raise StoreError(f"what the store says of the {PREFIX}{patch} cannot be read", FROM_A_COPY) from None
 
 
 def _note(changes: StoreChanges, patch: Patch, stamp: Stamp, state: PatchState) -> None:
-    record = PatchRecord(
-        digest=patch.header.digest, state=state, operations=len(patch.operations), at=stamp.at, by=stamp.by
-    )
-    changes.set_record(_key(patch), record.model_dump_json())
+    digest, count = patch.header.digest, len(patch.operations)
+    record = PatchRecord(digest=digest, state=state, operations=count, at=stamp.at, by=stamp.by)
+    changes.set_record(f"{PREFIX}{patch.id}", record.model_dump_json())
 
 
 def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp, turn: int) -> str:
@@ -321,12 +289,10 @@ def _line(operation: Operation, steps: Sequence[Step], stamp: Stamp, turn: int) 
 
 def _read(changes: StoreChanges, patch: str, number: int) -> Recorded:
     try:
-        line: dict[str, Any] = json.loads(changes.record(f"{PREFIX}{patch} {number:08d}") or "")
-        steps = STEPS.validate_python(line["steps"])
-        operation = _OPERATION.validate_python(line["operation"])
+        line: dict[str, Any] = json.loads(changes.record(_key(patch, number)) or "")
+        steps, operation = STEPS.validate_python(line["steps"]), OPERATION.validate_python(line["operation"])
         # Earlier versions wrote no turn: what they did came first.
-        at, by, turn = str(line["at"]), str(line["by"]), int(line.get("turn", 0))
-        return Recorded(patch, number, operation, steps, at, by, turn)
+        return Recorded(patch, number, operation, steps, str(line["at"]), str(line["by"]), int(line.get("turn", 0)))
     except (ValueError, KeyError, TypeError):
         raise StoreError(
             f"what the store says of operation {number} of the patch {patch} cannot be read", "somebody changed it"
@@ -358,11 +324,11 @@ def make(
             wanted = [Wanted(ledger.finding(name), chosen) for name, chosen in findings.items()]
             for one in wanted:
                 check_store(known[one.finding.run], store)
-            wanted += _consequences(ledger, known, tuple(wanted))
+            wanted += list(_consequences(ledger, known, wanted))
             of = max((known[w.finding.run] for w in wanted), key=lambda r: (r.started, r.id))
         made = make_patch(wanted, of.id, store, folder, by=by or whoami())
         if made.patch:
-            _keep(ledger, made.patch, folder, PatchState.MADE, by or whoami(), OperationState.OPEN, is_new=True)
+            _keep(ledger, PatchOutcome(made.patch, PatchState.MADE, 0, 0, ()), folder, by, OperationState.OPEN)
     return made
 
 
@@ -399,7 +365,7 @@ def apply(context: Context, folder: Path, *, by: str, delete: bool, from_elsewhe
                 "look at it: kgcheck patch check; then --from-elsewhere applies it all the same",
             )
         outcome = apply_patch(patch, store, by=by or whoami(), delete=delete, progress=context.progress)
-        _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.DONE)
+        _keep(ledger, outcome, folder, by, OperationState.DONE)
     return outcome
 
 
@@ -408,7 +374,7 @@ def undo(context: Context, folder: Path, *, by: str) -> PatchOutcome:
     patch = read_patch(folder)
     with Ledger(context.ledger) as ledger, opened(context, write=True) as store:
         outcome = undo_patch(patch, store, by=by or whoami(), progress=context.progress)
-        _keep_outcome(ledger, outcome, folder, by or whoami(), OperationState.OPEN)
+        _keep(ledger, outcome, folder, by, OperationState.OPEN)
     return outcome
 
 
@@ -424,34 +390,20 @@ def opened(context: Context, *, write: bool) -> Iterator[OpenedStore]:
         yield store
 
 
-def _keep_outcome(ledger: Ledger, outcome: PatchOutcome, folder: Path, by: str, otherwise: OperationState) -> None:
-    conflicts = {c.number: c.why for c in outcome.conflicts}
-    _keep(ledger, outcome.patch, folder, outcome.state, by, otherwise, conflicts)
-
-
-def _keep(
-    ledger: Ledger,
-    patch: Patch,
-    folder: Path,
-    state: PatchState,
-    by: str,
-    otherwise: OperationState,
-    conflicts: Mapping[int, str] | None = None,
-    *,
-    is_new: bool = False,
-) -> None:
-    header = patch.header
+def _keep(ledger: Ledger, outcome: PatchOutcome, folder: Path, by: str, otherwise: OperationState) -> None:
+    """Write down a patch in the ledger; its operations are in conflict, or else in one state."""
+    patch, header = outcome.patch, outcome.patch.header
     entry = PatchEntry(
         **header.model_dump(include={"store", "profile", "run", "by", "operations"}),
         id=patch.id,
         folder=str(folder.resolve()),
         made=header.created,
-        state=state,
+        state=outcome.state,
         state_at=clock.now(),
-        state_by=by,
-        digest=header.digest if is_new else None,
+        state_by=by or whoami(),
+        digest=header.digest if outcome.state is PatchState.MADE else None,
     )
-    why = conflicts or {}
+    why = {conflict.number: conflict.why for conflict in outcome.conflicts}
     operations = [
         OperationEntry(
             number=number,

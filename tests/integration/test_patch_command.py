@@ -251,7 +251,7 @@ EDITS: dict[str, tuple[Any, str]] = {
     "cut short": (lambda text: text.splitlines()[0] + "\n", "was edited or cut short"),
     "a line more": (lambda text: text + text.splitlines()[1] + "\n", "was edited or cut short"),
     "another format": (lambda text: text.replace("kgcheck patch 1", "kgcheck patch 2"), "is of the format 'kgcheck pa"),
-    "empty": (lambda text: "", "is empty"),
+    "empty": (lambda text: "", "is no patch"),
     "no JSON": (lambda text: "x" + text, "is no patch"),
     "no header": (lambda text: text.split("\n", 1)[1], "is no patch: it has no header"),
     "nested": (lambda text: "[" * 100_000, "is no patch"),
