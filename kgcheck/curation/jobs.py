@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -54,16 +54,12 @@ class JobWork:
         }
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(NamedTuple):
     """Result of sending a notification."""
 
     name: str
     sent: bool
     why: str = ""
-
-    def as_row(self) -> dict[str, Any]:
-        return {"name": self.name, "sent": self.sent, "why": self.why}
 
 
 Notify = Callable[[WorkItem, JobWork, str], list[Delivery]]
@@ -78,13 +74,13 @@ def work_by_rule(lease: Lease, rule: RetryRule, work: Callable[[], JobWork], not
         severity = Severity.UNAVAILABLE if error.exit_code == EXIT_INCOMPLETE else Severity.ERROR
         lease.check()
         sent = notify(lease.work, JobWork(severity, error.message), error.in_one_line)
-        lease.note(severity=severity.value, result=lease.work.result | {"notifications": [d.as_row() for d in sent]})
+        lease.note(severity=severity.value, result=lease.work.result | {"notifications": [d._asdict() for d in sent]})
         raise
     result = done.as_result()
     # Before anything is sent: whoever sees a message finds the run.
     lease.note(run=done.run, severity=done.severity.value, message=done.message, result=result)
     sent = notify(lease.work, done, "")
-    lease.note(result=result | {"notifications": [d.as_row() for d in sent]})
+    lease.note(result=result | {"notifications": [d._asdict() for d in sent]})
     return done
 
 
@@ -96,15 +92,14 @@ def _try(lease: Lease, rule: RetryRule, work: Callable[[], JobWork]) -> JobWork:
             lease.note(attempt=first + state.attempt_number - 1)
 
     def is_worth_it(error: BaseException) -> bool:
-        away = isinstance(error, KgcheckError) and (
-            error.exit_code == EXIT_INCOMPLETE or isinstance(error, StoreLocked)
-        )
-        return away or (rule.on == "any" and isinstance(error, KgcheckError))
+        if not isinstance(error, KgcheckError):
+            return False
+        return rule.on == "any" or error.exit_code == EXIT_INCOMPLETE or isinstance(error, StoreLocked)
 
-    wait = duration(rule.wait).total_seconds()
+    wait, longest = (duration(text).total_seconds() for text in (rule.wait, rule.longest))
     retrying = Retrying(
         stop=stop_after_attempt(rule.times + 1),
-        wait=wait_exponential(multiplier=wait, max=duration(rule.longest).total_seconds()),
+        wait=wait_exponential(multiplier=wait, max=longest),
         retry=retry_if_exception(is_worth_it) | retry_if_result(lambda done: done.unfinished),
         sleep=lease.sleep,
         before=count,
@@ -144,7 +139,6 @@ LONGEST_S = 60.0
 """Seconds that one notification may take."""
 
 _LONGEST_VALUE = 2_000
-_SHORTEST_SECRET = 4
 _MARKS = str.maketrans({"<": "\u2039", "@": "\uff20", "`": "'", "[": "(", "]": ")"})
 """Characters that chats and mail programs take for markup, a link, or a call to everybody."""
 
@@ -192,23 +186,7 @@ def occasions(done: JobWork, failure: str) -> set[str]:
 
 def message_of(run: WorkItem, done: JobWork, failure: str = "") -> tuple[str, str]:
     """The subject and the text of a message."""
-    values = {
-        "job": run.job,
-        "severity": done.severity.value,
-        "message": done.message,
-        "failure": failure,
-        "new": done.new,
-        "thresholds": [str(one) for one in done.crossed if one.severity is not Severity.OK],
-        "examples": done.examples,
-        "reports": done.reports,
-        "notes": done.notes,
-        "number": run.number,
-        "attempt": run.attempt,
-        "planned": run.planned,
-        "started": run.started,
-        "worker": run.worker,
-        "audit": done.run,
-    }
+    crossed = [str(one) for one in done.crossed if one.severity is not Severity.OK]
     # Every value becomes plain text on its way out.
     language = Environment(  # noqa: S701
         loader=PackageLoader("kgcheck.curation"), finalize=plain, undefined=StrictUndefined
@@ -216,7 +194,7 @@ def message_of(run: WorkItem, done: JobWork, failure: str = "") -> tuple[str, st
     title = plain(f"kgcheck: {run.job}: {'failed' if failure else done.severity.value}")
     if done.new:
         title += f", {done.new} new"
-    return title, language.get_template("message.txt").render(values)
+    return title, language.get_template("message.txt").render(run=run, done=done, failure=failure, thresholds=crossed)
 
 
 def _send(
@@ -262,6 +240,6 @@ def _without(text: str, address: str) -> str:
     """Remove all parts of an address from a plug-in's log, in one line: the secret may be anywhere in it."""
     parts = {part for word in (address, unquote(address)) for part in re.split(r"[:/@?&=#,\s]+", word)}
     for part in sorted(parts, key=len, reverse=True):
-        if len(part) >= _SHORTEST_SECRET:
+        if len(part) >= 4:
             text = text.replace(part, HIDDEN)
     return visible(redact(" ".join(text.split())))[:500]

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,6 @@ from kgcheck.outputs import make_folder, write_text
 from kgcheck.profile.toml_files import Mistake, WrongFile, mistakes_of, read_tables
 from kgcheck.redact import carries_credentials, redact
 
-_DURATION = re.compile(r"(\d+) ?(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PLACEHOLDERS = ("job", "date", "time", "run")
 
@@ -37,15 +36,10 @@ def duration(text: str) -> timedelta:
     >>> duration("90s")
     datetime.timedelta(seconds=90)
     """
-    found = _DURATION.fullmatch(text.strip())
+    found = re.fullmatch(r"(\d+) ?(s|m|h|d)", text.strip())
     if not found:
         raise ValueError(f"{text!r} is no duration: a number and s, m, h or d, such as 90s, 5m, 2h or 1d")
     return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
-
-
-def _is_duration(text: str) -> str:
-    duration(text)
-    return text
 
 
 def _pattern(text: str) -> str:
@@ -60,27 +54,23 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _zone(name: str) -> str:
-    time_zone(name)
-    return name
-
-
-Duration = Annotated[str, AfterValidator(_is_duration), Field(examples=["90s", "5m", "2h", "1d"])]
-Zone = Annotated[str, AfterValidator(_zone), Field(examples=["Europe/Berlin"])]
-PathPattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
-Place = Annotated[str, Field(min_length=1)]
-FilePattern = Annotated[str, AfterValidator(plain_pattern)]
-ReportForm = Annotated[str, *one_of("form", FORMATS)]
-Occasion = Literal["new", "warn", "error", "unavailable", "failed", "always"]
-
-
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", text):
         raise ValueError("a name has letters, digits, and _ . - within, and at most 64 of them")
     return text
 
 
+def _tried(check: Callable[[str], object]) -> AfterValidator:
+    """A validator of texts that another function reads, or refuses."""
+    return AfterValidator(lambda text: (check(text), text)[1])
+
+
 _NAME = Annotated[str, AfterValidator(_name)]
+Duration = Annotated[str, _tried(duration), Field(examples=["90s", "5m", "2h", "1d"])]
+Zone = Annotated[str, _tried(time_zone), Field(examples=["Europe/Berlin"])]
+PathPattern = Annotated[str, Field(min_length=1), AfterValidator(_pattern)]
+Place = Annotated[str, Field(min_length=1)]
+FilePattern = Annotated[str, AfterValidator(plain_pattern)]
 
 
 class StoreEntry(Value):
@@ -110,7 +100,7 @@ class NotificationEntry(Value):
     """Receiver of messages, and the occasions for them."""
 
     address_env: str = Field(description="the environment variable with the address, as apprise writes it")
-    when: tuple[Occasion, ...] = Field(
+    when: tuple[Literal["new", "warn", "error", "unavailable", "failed", "always"], ...] = Field(
         default=("new", "warn", "error", "unavailable", "failed"), description="any of these is reason enough"
     )
 
@@ -162,7 +152,7 @@ class Retention(Value):
 class ReportEntry(Value):
     """A report to write."""
 
-    format: ReportForm
+    format: Annotated[str, *one_of("form", FORMATS)]
     path: PathPattern = Field(description="may hold {job}, {date}, {time} and {run}")
     limit: int | None = Field(default=None, ge=0, description="at most so many findings")
 
@@ -293,7 +283,7 @@ class GroundJob(CheckingFiles, GroundLimits):
     )
 
 
-Job = Annotated[LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob, Field(discriminator="kind")]
+AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
 
 
 class JobFile(Value):
@@ -313,7 +303,7 @@ class JobFile(Value):
     defaults: DefaultEntry = Field(default=DefaultEntry(), description="what is taken where nothing else is named")
     audit: AuditEntry = Field(default=AuditEntry(), description="audits that no job names")
     notifications: dict[_NAME, NotificationEntry] = Field(default={}, description="where messages go, by name")
-    jobs: dict[_NAME, Job] = Field(default={}, description="by name")
+    jobs: dict[_NAME, Annotated[AnyJob, Field(discriminator="kind")]] = Field(default={}, description="by name")
 
 
 def json_schema() -> dict[str, Any]:
@@ -332,8 +322,6 @@ _OUTPUT = re.compile(
 """Keys of what jobs write to."""
 
 E = TypeVar("E")
-
-AnyJob = LoadJob | AuditJob | RefreshJob | BatchJob | ProtocolsJob | GroundJob
 
 
 class Project:
@@ -381,13 +369,6 @@ class Project:
     def literature_of(self, job: Referring | None = None) -> str | None:
         name = (job.literature if job else None) or self.values.defaults.literature
         return self.place(self.values.literature[name].index) if name else None
-
-    def places_of(self, job: AnyJob) -> dict[str, Any]:
-        if isinstance(job, LoadJob):
-            return {}
-        reference = self.reference_of(job)
-        shown = reference.model_dump(mode="json") if reference else None
-        return {"reference": shown, "literature": self.literature_of(job)}
 
     def following(self, name: str) -> list[str]:
         return [
@@ -492,7 +473,12 @@ def read_project(path: Path, *, whole: bool = True, is_named: bool = True) -> Pr
         tables = read_tables(path)
     except FileNotFoundError:
         raise InputMissing(f"there is no file {path}", "kgcheck init writes one") from None
-    mistakes = [*_secrets(tables), *_unknown_names(tables)]
+    mistakes = [
+        Mistake(where=place, what="this looks like a secret: put it into the environment (docs/howto_jobs.md)")
+        for place, value in _texts(tables)
+        if _is_secret(place.rpartition(".")[2], value)
+    ]
+    mistakes += _unknown_names(tables)
     try:
         values = JobFile.model_validate(tables, context={"schedules": whole})
     except ValidationError as error:
@@ -520,39 +506,27 @@ def _known_keys(place: tuple[int | str, ...]) -> list[str]:
 
 
 def _unfit(project: Project) -> list[Mistake]:
-    values, mistakes = project.values, []
+    values, found = project.values, list[tuple[str, str]]()
     for name, job in values.jobs.items():
         if job.store is None and values.defaults.store is None and len(values.stores) > 1:
-            mistakes.append(Mistake(where=f"jobs.{name}", what="there are several stores: name one with store"))
+            found.append((name, "there are several stores: name one with store"))
         if isinstance(job, Checking) and not job.reference and not values.defaults.reference:
             if len(values.references) > 1:
-                several = "there are several references: name one with reference"
-                mistakes.append(Mistake(where=f"jobs.{name}", what=several))
+                found.append((name, "there are several references: name one with reference"))
                 continue
         for other in job.after if isinstance(job, CheckingFiles) else ():
             if not isinstance(values.jobs.get(other), Checking | LoadJob):
-                mistakes.append(Mistake(where=f"jobs.{name}.after", what=f"{other!r} is no load, audit or refresh"))
+                found.append((f"{name}.after", f"{other!r} is no load, audit or refresh"))
         if isinstance(job, AuditJob) and job.papers and not project.literature_of(job):
-            lacking = "papers are gathered into an index: name it with literature"
-            mistakes.append(Mistake(where=f"jobs.{name}.papers", what=lacking))
+            found.append((f"{name}.papers", "papers are gathered into an index: name it with literature"))
         if makes_reference(job):
             reference = project.reference_of(job)
             if reference is None or not reference.files:
-                what = "a refresh" if isinstance(job, RefreshJob) else "build"
-                lacking = f"{what} needs a reference with files, the folder of what the providers publish"
-                mistakes.append(Mistake(where=f"jobs.{name}", what=lacking))
+                which = "a refresh" if isinstance(job, RefreshJob) else "build"
+                found.append((name, f"{which} needs a reference with files, the folder of what the providers publish"))
             if isinstance(job, AuditJob) and job.load is None:
-                mistakes.append(Mistake(where=f"jobs.{name}.build", what="name the directory to build with load"))
-    return mistakes
-
-
-def _secrets(tables: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Keys that hold what looks like a secret; it is not shown."""
-    for place, value in _texts(tables):
-        if _is_secret(place.rpartition(".")[2], value):
-            yield Mistake(
-                where=place, what="this looks like a secret: put it into the environment (docs/howto_jobs.md)"
-            )
+                found.append((f"{name}.build", "name the directory to build with load"))
+    return [Mistake(where=f"jobs.{place}", what=words) for place, words in found]
 
 
 def _is_secret(key: str, value: str) -> bool:
@@ -562,25 +536,17 @@ def _is_secret(key: str, value: str) -> bool:
 
 def _unknown_names(tables: Mapping[str, Any]) -> Iterator[Mistake]:
     """Stores, references, papers and notifications that are named and not there."""
-    places = [("defaults", tables.get("defaults"))]
+    tables_of = {"store": "stores", "reference": "references", "literature": "literature", "notify": "notifications"}
     jobs = tables.get("jobs")
-    places += [(f"jobs.{name}", job) for name, job in jobs.items()] if isinstance(jobs, Mapping) else []
-    for where, place in places:
-        if not isinstance(place, Mapping):
-            continue
-        for key, table in (("store", "stores"), ("reference", "references"), ("literature", "literature")):
-            yield from _unknown(f"{where}.{key}", place.get(key), tables.get(table), table)
-        for name in place.get("notify", ()) if isinstance(place.get("notify"), list) else ():
-            yield from _unknown(f"{where}.notify", name, tables.get("notifications"), "notifications")
-
-
-def _unknown(where: str, name: Any, table: Any, called: str) -> Iterator[Mistake]:
-    known = list(table) if isinstance(table, Mapping) else []
-    if isinstance(name, str) and name not in known:
-        near = nearest(name, known)
-        yield Mistake(
-            where=where, what=f"{name!r} is not under [{called}]{f'; did you mean {near[0]!r}?' if near else ''}"
-        )
+    places = {f"jobs.{name}": job for name, job in jobs.items()} if isinstance(jobs, Mapping) else {}
+    for where, place in {"defaults": tables.get("defaults"), **places}.items():
+        for key, called in tables_of.items() if isinstance(place, Mapping) else ():
+            named, table = place.get(key), tables.get(called)
+            known = list(table) if isinstance(table, Mapping) else []
+            for name in named if isinstance(named, list) else [named]:
+                if isinstance(name, str) and name not in known:
+                    near = f"; did you mean {found[0]!r}?" if (found := nearest(name, known)) else ""
+                    yield Mistake(where=f"{where}.{key}", what=f"{name!r} is not under [{called}]{near}")
 
 
 def write_project(folder: Path) -> Path:

@@ -63,14 +63,15 @@ def audit_thresholds() -> "Sequence[Threshold]":
 
 def _project() -> "Project | None":
     found = find_file()
-    return _configuration(found.path.absolute(), found.path.stat().st_mtime_ns, found.is_named) if found else None
+    return _read_once(found.path.absolute(), found.path.stat().st_mtime_ns, found.is_named) if found else None
 
 
 @lru_cache(maxsize=4)
-def _configuration(path: Path, changed: int, is_named: bool) -> "Project":
+def _read_once(path: Path, changed: int, is_named: bool) -> "Project":
+    """Read the file once a command, not once an option."""
     from kgcheck.curation.project import read_project
 
-    # Once a command, not once an option. Schedules are no matter here: cronsim need not be installed.
+    # Schedules are no matter here: cronsim need not be installed.
     return read_project(path, whole=False, is_named=is_named)
 
 
@@ -85,9 +86,6 @@ def _value(project: "Project", field: str) -> str | None:
             return reference.snapshot if (reference := project.reference_of()) else None
         case "literature":
             return project.literature_of()
-        case "pins":
-            return project.pins
         case "fail_on":
             return project.values.audit.fail_on
-        case _:
-            return project.ledger
+    return project.pins if field == "pins" else project.ledger

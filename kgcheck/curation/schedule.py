@@ -11,18 +11,10 @@ from kgcheck.errors import MissingExtra, nearest
 if TYPE_CHECKING:
     from cronsim import CronSim
 
-_NAMED = {
-    "@hourly": "0 * * * *",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@weekly": "0 0 * * sun",
-    "@monthly": "0 0 1 * *",
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-}
+_NAMED = {"@hourly": "0 * * * *", "@weekly": "0 0 * * sun", "@monthly": "0 0 1 * *"}
+_NAMED |= dict.fromkeys(("@daily", "@midnight"), "0 0 * * *") | dict.fromkeys(("@yearly", "@annually"), "0 0 1 1 *")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_DAY = f"({'|'.join(_DAYS)}|[0-7])"
-_DAY_RANGE = re.compile(f"{_DAY}-{_DAY}")
+_DAY_RANGE = re.compile("({0})-({0})".format("|".join((*_DAYS, "[0-7]"))))
 
 
 class Schedule:
@@ -36,16 +28,34 @@ class Schedule:
     """
 
     def __init__(self, cron: str, zone: str = "UTC") -> None:
+        try:
+            from cronsim import CronSim, CronSimError
+        except ImportError as error:
+            raise MissingExtra("a schedule", "jobs") from error
         self.text = cron
         self.zone = time_zone(zone)
-        self._words = _words(cron)
-        if self._next(clock.now()) is None:
-            raise ValueError(f"{cron!r} never comes: no day is like that")
+        words = _NAMED.get(cron.strip().lower(), cron).lower().split()
+        if len(words) != 5:
+            raise ValueError(
+                f"{cron!r} is no schedule: five words, as in cron (30 2 * * mon-fri), or @daily and the like"
+            )
+        *_, day, _, weekday = words
+        if day != "*" and weekday != "*":
+            raise ValueError(
+                f"{cron!r} names days of the month and of the week: cron takes either, others take both; name one"
+            )
+        self._words = " ".join([*words[:4], _DAY_RANGE.sub(_past_saturday, weekday)])
+        try:
+            CronSim(self._words, clock.now())
+        except CronSimError as error:
+            raise ValueError(f"{cron!r} is no schedule: {error}") from None
+        self.after(clock.now())
 
     def after(self, moment: datetime) -> datetime:
-        found = self._next(moment)
+        # In the second of two equal hours cronsim begins with the first.
+        found = next((at for at in self._firings(moment) if at.astimezone(UTC) > moment), None)
         if found is None:
-            raise ValueError(f"{self.text!r} never comes after {moment}")
+            raise ValueError(f"{self.text!r} never comes after {moment}: no day is like that")
         return found
 
     def last(self, begin: datetime, end: datetime) -> datetime | None:
@@ -55,36 +65,10 @@ class Schedule:
         latest = next((at for at in found if at.astimezone(UTC) <= end), None)
         return latest if latest and latest.astimezone(UTC) > begin else None
 
-    def _next(self, moment: datetime) -> datetime | None:
-        # In the second of two equal hours cronsim begins with the first.
-        return next((at for at in self._firings(moment) if at.astimezone(UTC) > moment), None)
-
     def _firings(self, begin: datetime, *, reverse: bool = False) -> "CronSim":
         from cronsim import CronSim
 
         return CronSim(self._words, begin.astimezone(self.zone), reverse=reverse)
-
-
-def _words(cron: str) -> str:
-    """The five words of an expression, checked."""
-    try:
-        from cronsim import CronSim, CronSimError
-    except ImportError as error:
-        raise MissingExtra("a schedule", "jobs") from error
-    words = _NAMED.get(cron.strip().lower(), cron).lower().split()
-    if len(words) != 5:
-        raise ValueError(f"{cron!r} is no schedule: five words, as in cron (30 2 * * mon-fri), or @daily and the like")
-    *_, day, _, weekday = words
-    if day != "*" and weekday != "*":
-        raise ValueError(
-            f"{cron!r} names days of the month and of the week: cron takes either, others take both; name one of them"
-        )
-    checked = " ".join([*words[:4], _DAY_RANGE.sub(_past_saturday, weekday)])
-    try:
-        CronSim(checked, clock.now())
-    except CronSimError as error:
-        raise ValueError(f"{cron!r} is no schedule: {error}") from None
-    return checked
 
 
 def _past_saturday(days: re.Match[str]) -> str:

@@ -14,11 +14,6 @@ from kgcheck.curation.schedule import Schedule
 from kgcheck.errors import UsageError
 from kgcheck.ledger.work import WorkState, WorkTable
 
-Start = Callable[[str, datetime | None], int]
-"""Runs a job, with the time of the schedule that it is of, and gives its exit code."""
-
-_AFTER_LEASE = timedelta(seconds=1)
-
 _LONGEST_WAIT_S = 60.0
 """After so long the clock is looked at again: it may have been set, or the machine asleep."""
 
@@ -42,7 +37,7 @@ class Server:
         self,
         project: Project,
         runs: WorkTable,
-        start: Start,
+        start: Callable[[str, datetime | None], int],
         note: Callable[[str], None],
         *,
         executor: Executor | None = None,
@@ -50,11 +45,11 @@ class Server:
     ) -> None:
         self._project = project
         self._runs = runs
+        # Runs a job, with the time of the schedule that it is of, and gives its exit code.
         self._start = start
         self._note = note
-        self._schedules: dict[str, Schedule] = {
-            name: schedule for name in project.values.jobs if (schedule := project.schedule_of(name))
-        }
+        schedules = ((name, project.schedule_of(name)) for name in project.values.jobs)
+        self._schedules: dict[str, Schedule] = {name: schedule for name, schedule in schedules if schedule}
         if not self._schedules:
             raise UsageError(f"no job of {project.path} has a schedule", 'for example schedule = "30 2 * * *"')
         self._executor = executor or ThreadPoolExecutor(workers, "job")
@@ -71,7 +66,9 @@ class Server:
         try:
             while True:
                 self._begin_due()
-                self.woken.wait(self._seconds_left())
+                # Until the next run is to begin; those of jobs under way wait for their end.
+                times = [due.at - clock.now() for due in self._waiting if due.job not in self._under_way]
+                self.woken.wait(max(0.0, min([_LONGEST_WAIT_S, *(left.total_seconds() for left in times)])))
                 self.woken.clear()
         finally:
             stop()
@@ -93,7 +90,7 @@ class Server:
             self._note(f"{name}: was cut off, goes on now")
             self._waiting.append(_Due(clock.now(), name, last.planned))
         elif last and last.state is WorkState.RUNNING:
-            at = max((last.lease_until or last.created) + _AFTER_LEASE, clock.now())
+            at = max((last.lease_until or last.created) + timedelta(seconds=1), clock.now())
             self._note(f"{name}: under way by {last.worker}; if it is not any more, it goes on at {at:%H:%M:%S} UTC")
             self._waiting.append(_Due(at, name, last.planned, unless_alive=last.number))
 
@@ -110,21 +107,13 @@ class Server:
             if due.by_schedule:
                 planned = self._schedules[due.job].last(due.at - timedelta(seconds=1), clock.now())
                 self._plan(due.job)
-            if due.unless_alive is None or self._is_lost(due.job, due.unless_alive):
-                self._under_way.add(due.job)
-                self._executor.submit(self._call, due.job, planned)
-
-    def _seconds_left(self) -> float:
-        """Until the next run is to begin; those of jobs under way wait for their end."""
-        left = [(due.at - clock.now()).total_seconds() for due in self._waiting if due.job not in self._under_way]
-        return max(0.0, min([_LONGEST_WAIT_S, *left]))
-
-    def _is_lost(self, name: str, number: int) -> bool:
-        run = self._runs.get(number)
-        is_lost = run.state is WorkState.RUNNING and (run.lease_until or run.created) < clock.now()
-        if is_lost:
-            self._note(f"{name}: was killed, goes on now")
-        return is_lost
+            if due.unless_alive is not None:
+                run = self._runs.get(due.unless_alive)
+                if run.state is not WorkState.RUNNING or (run.lease_until or run.created) >= clock.now():
+                    continue
+                self._note(f"{due.job}: was killed, goes on now")
+            self._under_way.add(due.job)
+            self._executor.submit(self._call, due.job, planned)
 
     def _call(self, name: str, planned: datetime | None) -> None:
         self._note(f"{name}: begins")

@@ -208,8 +208,7 @@ def _found(graph: Editable, triple: Triple, properties: Properties) -> EdgeState
     raise NotAsExpected(f"the edge {triple} is not as it was")
 
 
-ABSENT, THERE, GONE = "absent", "there", "retired"
-"""States of an end of an edge, of which nothing else matters."""
+ABSENT = "absent"
 
 
 class Stamp(NamedTuple):
@@ -223,24 +222,24 @@ def expectations(operation: Operation, graph: Editable) -> dict[str, str]:
     """Return the present state of all that an operation touches."""
     what = operation.what
     if isinstance(what, Triple):
-        found = {str(what): _of_edges(active(graph.edges(what)))}
+        of_what = _stating(graph, what) if isinstance(operation, AddEdge) else active(graph.edges(what))
+        found = {str(what): _of_edges(of_what)}
         if isinstance(operation, AddEdge):
-            found[str(what)] = _of_edges(_stating(graph, what))
             found |= {str(end): presence(graph, end) for end in (what.head, what.tail)}
         elif isinstance(operation, Repoint) and operation.moved:
             found[str(operation.into)] = presence(graph, operation.into)
             found[f"{operation.moved} (there already)"] = _of_edges(_stating(graph, operation.moved))
         return found
-    found = {str(what): _of_node(graph.node(what))}
+    nodes = (what, operation.into) if isinstance(operation, Merge | Repoint) else (what,)
+    states = {ref: graph.node(ref) for ref in nodes}
+    found = {str(ref): digest(node.properties, seen=True) if node else ABSENT for ref, node in states.items()}
     if isinstance(operation, SetValue):
         return found
     edges = active(graph.edges_of(what))
     found[f"edges of {what}"] = _of_edges(edges)
     if isinstance(operation, Merge | Repoint):
-        into = operation.into
-        found[str(into)] = _of_node(graph.node(into))
-        meeting = {_replaced(e.triple, what, into) for e in edges}
-        found[f"edges of {into} that they meet"] = _of_edges([e for t in meeting for e in _stating(graph, t)])
+        meeting = {_replaced(e.triple, what, operation.into) for e in edges}
+        found[f"edges of {operation.into} that they meet"] = _of_edges([e for t in meeting for e in _stating(graph, t)])
     return found
 
 
@@ -257,8 +256,10 @@ def steps_of(operation: Operation, graph: Editable, stamp: Stamp, *, delete: boo
             work.set_value(operation)
         case Merge():
             work.merge(operation.what, operation.into, new=False)
-        case Repoint():
-            work.repoint(operation)
+        case Repoint(what=Ref()):
+            work.merge(operation.old, operation.into, new=True)
+        case Repoint(what=Triple() as triple):
+            work.repoint(operation, triple)
         case Retire():
             work.retire(operation)
         case AddEdge():
@@ -345,26 +346,22 @@ class _Work:
             kept = {k: v for k, v in node.properties.items() if k not in MARKS}
             properties = self._written_node(node._replace(properties=kept)) | self._changed
             self._do(WholeNode(step="add_node", ref=into, properties=properties, also=node.also))
-        elif other is None or other.retired:
-            raise NotAsExpected(f"{into} is {'retired' if other else 'not there'}")
+        else:
+            self._present(into)
         edges = active(self._draft.edges_of(node_ref))
         moves = [(edge, _replaced(edge.triple, node_ref, into)) for edge in edges]
         own: dict[Triple, list[EdgeState]] = {}
         for _, triple in moves:
             there = next((own[t] for t in orders(self._draft.schema, triple) if t in own), None)
-            own[triple] = _stating(self._draft, triple) if there is None else there
+            own[triple] = there if there is not None else _stating(self._draft, triple)
         for edge, triple in moves:
             self._move(edge, triple, own[triple])
         self._retire_node(node_ref)
 
-    def repoint(self, operation: Repoint) -> None:
-        what, moved = operation.what, operation.moved
-        if isinstance(what, Ref) or moved is None:
-            self.merge(operation.old, operation.into, new=True)
-            return
-        if (state := presence(self._draft, operation.into)) != THERE:
-            raise NotAsExpected(f"{operation.into} is {'retired' if state == GONE else 'not there'}")
-        if moved == what:
+    def repoint(self, operation: Repoint, what: Triple) -> None:
+        self._present(operation.into)
+        moved = operation.moved
+        if moved is None or moved == what:
             raise NotAsExpected(f"{what} has that end already")
         own = _stating(self._draft, moved)
         for edge in self._active(what):
@@ -392,8 +389,7 @@ class _Work:
     def add(self, operation: AddEdge) -> None:
         what = operation.what
         for end in (what.head, what.tail):
-            if (state := presence(self._draft, end)) != THERE:
-                raise NotAsExpected(f"{end} is {'retired' if state == GONE else 'not there'}")
+            self._present(end)
         if _stating(self._draft, what):
             raise NotAsExpected(f"the edge {what} is there already")
         self._do(WholeEdge(step="add_edge", triple=what, properties={**operation.properties, **self._changed}))
@@ -413,23 +409,16 @@ class _Work:
     def _move(self, edge: EdgeState, triple: Triple, own: list[EdgeState]) -> None:
         """An edge to other ends: as a new one, or folded into one that says the same by the same source."""
         pattern = self._draft.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        source = edge.properties.get("source")
+        source, loops = edge.properties.get("source"), triple.head == triple.tail and not pattern.loops
         at = next((i for i, e in enumerate(own) if e.properties.get("source") == source), None)
-        if triple.head == triple.tail and not pattern.loops:
-            pass
-        elif at is not None:
+        if not loops and at is not None:
             values = _together(own[at].properties, edge.properties) | self._changed
             self._set_edge(own[at], values)
             own[at] = own[at]._replace(properties=updated(own[at].properties, values))
-        else:
+        elif not loops:
             plain = {k: v for k, v in edge.properties.items() if k not in MARKS}
-            self._do(
-                WholeEdge(
-                    step="add_edge",
-                    triple=triple,
-                    properties=_written(f"the edge {edge.triple}", plain) | self._changed,
-                )
-            )
+            properties = _written(f"the edge {edge.triple}", plain) | self._changed
+            self._do(WholeEdge(step="add_edge", triple=triple, properties=properties))
         self._retire_edge(edge)
 
     def _retire_edge(self, edge: EdgeState) -> None:
@@ -480,20 +469,19 @@ def _stating(graph: Editable, triple: Triple) -> list[EdgeState]:
 
 
 def presence(graph: Editable, ref: Ref) -> str:
-    """Return the state of a node: there, retired or absent."""
+    """Return the state of a node, or an end of an edge, of which nothing else matters: there, retired or absent."""
     node = graph.node(ref)
-    return ABSENT if node is None else GONE if node.retired else THERE
+    return ABSENT if node is None else "retired" if node.retired else "there"
 
 
 def same_value(kind: Any, value: Any, other: Any) -> bool:
     """Tell whether two values of a property are the same, one of which may be written as another type."""
-    if value in (None, "", []) or other in (None, "", []):
-        return value in (None, "", []) and other in (None, "", [])
+    if value in _EMPTY or other in _EMPTY:
+        return value in _EMPTY and other in _EMPTY
     return bool(value == other or (brought_to(kind, value) == brought_to(kind, other) is not None))
 
 
-def _of_node(node: NodeState | None) -> str:
-    return digest(node.properties, seen=True) if node else ABSENT
+_EMPTY: tuple[object, ...] = (None, "", [])
 
 
 def _of_edges(edges: Iterable[EdgeState]) -> str:
@@ -513,15 +501,13 @@ def _together(kept: Properties, folded: Properties) -> Properties:
     values: Properties = {}
     for name, value in folded.items():
         own = kept.get(name)
-        if name in MARKS or own == value:
-            continue
-        if own in (None, "", []):
+        if own in _EMPTY:
             values[name] = value
         elif isinstance(own, list) and isinstance(value, list):
             values[name] = list(dict.fromkeys([*own, *value]))
         elif isinstance(own, str) and isinstance(value, str) and value not in ("", *own.split("; ")):
             values[name] = f"{own}; {value}"
-    return {name: value for name, value in values.items() if value != kept.get(name)}
+    return {name: value for name, value in values.items() if value != kept.get(name) and name not in MARKS}
 
 
 def _written(owner: str, properties: Properties) -> Properties:

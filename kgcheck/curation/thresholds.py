@@ -76,9 +76,6 @@ def bound(text: str) -> Bound:
 
     >>> bound(">= 0.5 %")
     Bound(sign='>=', number=0.5, is_share=True)
-    >>> bound("10")
-    Traceback (most recent call last):
-    ValueError: '10' is no threshold: a sign and a number, such as "> 10" or "> 1%"
     """
     found = _BOUND.fullmatch(text)
     if not found:
@@ -91,12 +88,7 @@ def bound(text: str) -> Bound:
     return Bound(sign, float(number), bool(share))
 
 
-def _readable(text: str) -> str:
-    bound(text)
-    return text
-
-
-BoundText = Annotated[str, AfterValidator(_readable), Field(examples=["> 10", "> 1%"])]
+BoundText = Annotated[str, AfterValidator(lambda text: bound(text) and text), Field(examples=["> 10", "> 1%"])]
 
 
 class Threshold(Value):
@@ -171,29 +163,18 @@ def judge(
     only_new: bool = False,
 ) -> list[Crossed]:
     """Measure a run with thresholds; among what is settled is what follows from another finding that counts."""
-    return [_judge(t, all_, new, settled, only_new if t.only_new is None else t.only_new) for t in thresholds]
-
-
-def _judge(
-    threshold: Threshold,
-    all_: Sequence[Counted],
-    new: Sequence[Counted],
-    settled: Sequence[Counted],
-    only_new: bool,
-) -> Crossed:
-    part = [c for c in all_ if _is_of(threshold, c)]
-    # What could not be looked at is no part of what was: a service that is down makes no share smaller.
-    of = sum(c.count for c in part if c.outcome is not Outcome.UNAVAILABLE or _ends_as(threshold, c))
-    count = _count(threshold, new) if only_new else _count(threshold, part) - _count(threshold, settled)
-    levels = ((threshold.error_if, Severity.ERROR), (threshold.warn_if, Severity.WARN))
-    found = next(
-        ((text, level) for text, level in levels if text and bound(text).holds(count, of)), (None, Severity.OK)
-    )
-    return Crossed(what=threshold.what, only_new=only_new, count=count, of=of, bound=found[0], severity=found[1])
-
-
-def _count(threshold: Threshold, counted: Sequence[Counted]) -> int:
-    return sum(c.count for c in counted if _is_counted(threshold, c))
+    crossed = []
+    for one in thresholds:
+        is_new = only_new if one.only_new is None else one.only_new
+        # What could not be looked at is no part of what was: a service that is down makes no share smaller.
+        looked_at = (c for c in all_ if c.outcome is not Outcome.UNAVAILABLE or _ends_as(one, c))
+        of = sum(c.count for c in looked_at if _is_of(one, c))
+        every, beside = (sum(c.count for c in some if _is_counted(one, c)) for some in (all_, settled))
+        count = sum(c.count for c in new if _is_counted(one, c)) if is_new else every - beside
+        levels = ((one.error_if, Severity.ERROR), (one.warn_if, Severity.WARN), (None, Severity.OK))
+        held, severity = next((text, level) for text, level in levels if not text or bound(text).holds(count, of))
+        crossed.append(Crossed(what=one.what, only_new=is_new, count=count, of=of, bound=held, severity=severity))
+    return crossed
 
 
 def _is_counted(threshold: Threshold, counted: Counted) -> bool:

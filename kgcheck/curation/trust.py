@@ -29,19 +29,18 @@ class Trust(Value):
 
 def trust(path: Path, addresses: Mapping[str, str]) -> None:
     """Write down that a file is trusted with these addresses."""
-    place = _place(path)
-    made = Trust(path=place, digest=_digest(addresses), at=clock.now().isoformat())
-    write_text(_note(place), made.model_dump_json() + "\n", secret=True)
+    made = Trust(path=_place(path), digest=_digest(addresses), at=clock.now().isoformat())
+    write_text(_note(path), made.model_dump_json() + "\n", secret=True)
 
 
 def revoke(path: Path) -> None:
     """Forget that a file is trusted."""
     try:
-        _note(_place(path)).unlink()
+        _note(path).unlink()
     except FileNotFoundError:
         raise InputMissing(f"{path} is not trusted", "kgcheck trust --list lists those that are") from None
     except OSError as error:
-        raise InputError(f"cannot forget {path}: {error.strerror}", f"remove {_note(_place(path))}") from error
+        raise InputError(f"cannot forget {path}: {error.strerror}", f"remove {_note(path)}") from error
 
 
 def trusted() -> list[Trust]:
@@ -51,10 +50,9 @@ def trusted() -> list[Trust]:
 
 def is_trusted(path: Path, addresses: Mapping[str, str]) -> bool:
     """Tell whether a file is trusted with these very addresses."""
-    place = _place(path)
     with suppress(FileNotFoundError):
-        found = _read(_note(place))
-        return found.path == place and found.digest == _digest(addresses)
+        found = _read(_note(path))
+        return found.path == _place(path) and found.digest == _digest(addresses)
     return False
 
 
@@ -63,7 +61,7 @@ def check_trusted(path: Path, addresses: Mapping[str, str]) -> None:
     if is_trusted(path, addresses):
         return
     named = "; ".join(f"{key} = {address}" for key, address in addresses.items())
-    changed = ", which have changed since you trusted it" if _note(_place(path)).exists() else ""
+    changed = ", which have changed since you trusted it" if _note(path).exists() else ""
     raise ConfigurationError(
         f"{path} was found by itself and is not trusted with its addresses{changed}: {named}",
         f"they would get your passwords, or be written to; if they are yours: kgcheck trust {shlex.quote(str(path))}",
@@ -79,8 +77,8 @@ def _place(path: Path) -> str:
     return str(path.absolute().parent.resolve() / path.name)
 
 
-def _note(place: str) -> Path:
-    return _folder() / f"{sha256(place.encode()).hexdigest()}.json"
+def _note(path: Path) -> Path:
+    return _folder() / f"{sha256(_place(path).encode()).hexdigest()}.json"
 
 
 def _digest(addresses: Mapping[str, str]) -> str:

@@ -125,6 +125,9 @@ def job_row(project: Project, name: str) -> dict[str, Any]:
     """A job whole: what stands in the file, with what it takes by default and paths that hold from any folder."""
     job = project.job(name)
     store, schedule = project.store_of(job), project.schedule_of(name)
+    reference = None if isinstance(job, LoadJob) else project.reference_of(job)
+    shown = reference.model_dump(mode="json") if reference else None
+    places = {} if isinstance(job, LoadJob) else {"reference": shown, "literature": project.literature_of(job)}
     return {
         "job": name,
         "file": str(project.path.absolute()),
@@ -133,7 +136,7 @@ def job_row(project: Project, name: str) -> dict[str, Any]:
         "store": store.model_dump(mode="json") if store else None,
         "time_zone": str(schedule.zone) if schedule else None,
         "next": _shown(schedule.after(clock.now())) if schedule else None,
-        **project.places_of(job),
+        **places,
     }
 
 
