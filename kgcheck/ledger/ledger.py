@@ -48,7 +48,6 @@ from kgcheck.ledger.rows import (
     batches,
     finding_of,
     finding_row,
-    release_rows,
     run_of,
     run_row,
     tally_of,
@@ -398,7 +397,8 @@ def _take_from_tally(connection: Connection, run: Run, finding: Finding) -> None
 
 def _insert_run(connection: Connection, run: Run) -> None:
     connection.execute(insert(RUN).values(**run_row(run)))
-    if releases := release_rows(run):
+    releases = [{"run": run.id, "place": place, **dict(release)} for place, release in enumerate(run.releases)]
+    if releases:
         connection.execute(insert(RELEASE), releases)
 
 

@@ -31,11 +31,6 @@ def run_row(run: Run) -> dict[str, Any]:
     return {name: getattr(run, name) for name in Run.model_fields if name != "releases"}
 
 
-def release_rows(run: Run) -> list[dict[str, Any]]:
-    """The releases of a run as rows of the table run_release."""
-    return [{"run": run.id, "place": place, **dict(release)} for place, release in enumerate(run.releases)]
-
-
 def run_of(row: _Row, releases: Sequence[_Row]) -> Run:
     """The run of a row of run and of those of run_release."""
     pinned = (PinnedRelease(**{name: getattr(r, name) or "" for name in PinnedRelease.model_fields}) for r in releases)
@@ -136,25 +131,15 @@ def task_of(row: _Row) -> CheckTask:
 
 def tally_row(run: str, piece: str, tally: Tally) -> dict[str, Any]:
     """A tally of a piece of a run as a row of the table tally."""
-    return {
-        "run": run,
-        "piece": piece,
-        "type": tally.type.value,
-        **dict(tally.target),
-        "outcome": tally.outcome.value,
-        "reason": tally.reason.value,
-        "sources": tally.sources,
-        "gaps": tally.gaps,
-        "by_team": tally.by_team,
-        "count": tally.count,
-    }
+    row = {"run": run, "piece": piece, **dict(tally), **dict(tally.target)}
+    return {name: value for name, value in row.items() if name != "target"}
 
 
 def tally_of(row: _Row) -> Tally:
     """The tally of a row of the table tally."""
     return Tally(
         type=CheckType(row.type),
-        target=target_of(row),
+        target=Target(**{name: getattr(row, name) for name in Target.model_fields}),
         outcome=Outcome(row.outcome),
         reason=kept_reason(row.type, row.reason),
         sources=row.sources,
@@ -162,11 +147,6 @@ def tally_of(row: _Row) -> Tally:
         by_team=row.by_team,
         count=row.count_,
     )
-
-
-def target_of(row: _Row) -> Target:
-    """The target of a row with the columns of one."""
-    return Target(label=row.label, relation=row.relation, object_label=row.object_label, attribute=row.attribute)
 
 
 def batches(items: Iterable[T], size: int = 5_000) -> Iterator[list[T]]:

@@ -10,7 +10,6 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import TypeAdapter
-from pydantic.fields import FieldInfo
 from sqlalchemy import (
     Boolean,
     Column,
@@ -29,6 +28,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
+from kgcheck.ledger.run import HandedOver, PinnedRelease, Run
 from kgcheck.model import Evidence, Gap, Value
 
 if TYPE_CHECKING:
@@ -107,63 +107,49 @@ def table_of(
     *items: Column[Any] | Index,
     key: Sequence[str] = ("number",),
     text: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> Table:
     """A table with a column for each field of a model: NULL where that may be None, JSON of what is no plain value.
 
     A column that is given by itself takes the place of that of a field; `text` names those of long texts.
     """
-    given = {item.name: item for item in items if isinstance(item, Column)}
-    fields = [given.pop(field, None) for field in model.model_fields]
-    columns = [
-        column if column is not None else _column_of(field, described, is_key=field in key, is_text=field in text)
-        for column, (field, described) in zip(fields, model.model_fields.items(), strict=True)
-    ]
-    indexes = (item for item in items if isinstance(item, Index))
-    return Table(name, METADATA, *given.values(), *columns, *indexes)
-
-
-def _column_of(name: str, field: FieldInfo, *, is_key: bool, is_text: bool) -> Column[Any]:
-    kinds = get_args(field.annotation) if isinstance(field.annotation, UnionType) else (field.annotation,)
-    (kind,) = (one for one in kinds if one is not NoneType)
-    plain = (column for known, column in _PLAIN if isinstance(kind, type) and issubclass(kind, known))
-    made = Text() if is_text else next((column() for column in plain), None) or JsonText(kind)
-    return Column(name, made, primary_key=is_key, nullable=NoneType in kinds, comment=field.description)
+    columns = {item.name: item for item in items if isinstance(item, Column)}
+    for field, described in model.model_fields.items():
+        if field not in columns and field not in without:
+            union = described.annotation
+            kinds = get_args(union) if isinstance(union, UnionType) else (union,)
+            (kind,) = (one for one in kinds if one is not NoneType)
+            plain = (column for known, column in _PLAIN if isinstance(kind, type) and issubclass(kind, known))
+            made = Text() if field in text else next((column() for column in plain), None) or JsonText(kind)
+            is_key, about = field in key, described.description
+            columns[field] = Column(field, made, primary_key=is_key, nullable=NoneType in kinds, comment=about)
+    return Table(name, METADATA, *columns.values(), *(item for item in items if isinstance(item, Index)))
 
 
 def _json(name: str, value_type: Any) -> Column[Any]:
     return Column(name, JsonText(value_type), nullable=False)
 
 
-RUN = Table(
+def _words(names: str, *, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
+    """Columns of words, by their names in a line."""
+    nullable = nullable and not primary_key
+    return [Column(name, String, nullable=nullable, primary_key=primary_key) for name in names.split()]
+
+
+RUN = table_of(
     "run",
-    METADATA,
+    Run,
     Column("number", Integer, primary_key=True, comment="in the order in which runs were begun"),
     Column("id", String, unique=True, nullable=False),
-    Column("started", UtcTime, nullable=False),
-    Column("finished", UtcTime),
-    Column("store", String, nullable=False, comment="where it was: to be shown"),
-    Column("profile", String, nullable=False),
-    Column("reference", String),
-    Column("compared_with", String, comment="id of the audit before"),
-    _json("warnings", tuple[str, ...]),
-    _json("options", dict[str, Any]),
-    _json("nodes", dict[str, int]),
-    _json("edges", dict[str, int]),
-    _json("unknown", dict[str, int]),
-    _json("team", dict[str, int]),
-    _json("live", dict[str, tuple[str, ...]]),
     Column("made_with", JsonText(dict[str, str]), comment="NULL of runs that did not keep it"),
     Column("store_id", String, comment="names the store; its place, where nothing else did"),
+    without=("releases",),
 )
-RELEASE = Table(
+RELEASE = table_of(
     "run_release",
-    METADATA,
+    PinnedRelease,
     Column("run", ForeignKey("run.id"), primary_key=True),
     Column("place", Integer, primary_key=True, comment="in the order of the snapshot"),
-    Column("source", String, nullable=False),
-    Column("release", String, nullable=False),
-    Column("file", String, nullable=False),
-    Column("sha256", String, nullable=False, comment="as much of the digest as is known"),
     Column("released", String, comment="the date of the release; NULL of runs that did not keep it"),
 )
 PIECE = Table(
@@ -173,18 +159,8 @@ PIECE = Table(
     Column("piece", String, primary_key=True, comment="names the piece in the run, and means nothing else"),
     Column("digest", String, nullable=False, comment="of the tasks that the piece is of"),
 )
-HANDED = Table(
-    "handed_to_team",
-    METADATA,
-    Column("run", ForeignKey("run.id"), primary_key=True),
-    Column("fingerprint", String, primary_key=True),
-    Column("result", String, nullable=False, comment="an outcome, or that the team did not decide, or could not look"),
-    Column("outcome", String, comment="before; NULL of runs that did not keep it, as with all that follows"),
-    Column("reason", String, comment="before"),
-    Column("calls", Integer, comment="of services"),
-    Column("seconds", Float),
-    Column("tokens", Integer),
-    Column("money", Float, comment="NULL also where no prices are set"),
+HANDED = table_of(
+    "handed_to_team", HandedOver, Column("run", ForeignKey("run.id"), primary_key=True), key=("fingerprint",)
 )
 FINDING = Table(
     "finding",
@@ -192,21 +168,10 @@ FINDING = Table(
     # Rows are only added at the end, and no index of random keys slows that down: KEY and PLACE are filled when a run
     # is read or ends, many rows at a time, each in its order, and without a look at the run for each.
     Column("number", Integer, primary_key=True, comment="in the order in which they came into this ledger"),
-    Column("fingerprint", String, nullable=False),
     Column("run", ForeignKey("run.id"), nullable=False),
-    Column("type", String, nullable=False),
-    Column("subject_label", String, nullable=False),
-    Column("subject_id", String, nullable=False),
-    Column("subject_name", String),
-    Column("relation", String),
-    Column("object_label", String),
-    Column("object_id", String),
-    Column("object_name", String),
-    Column("attribute", String),
-    Column("rule", String),
+    *_words("fingerprint type subject_label subject_id outcome reason"),
+    *_words("subject_name relation object_label object_id object_name attribute rule", nullable=True),
     Column("value", Text),
-    Column("outcome", String, nullable=False),
-    Column("reason", String, nullable=False),
     Column("confidence", Float, nullable=False),
     Column("note", Text, nullable=False),
     _json("evidence", tuple[Evidence, ...]),
@@ -232,8 +197,7 @@ FINDING_COLUMNS = tuple(column.name for column in FINDING.columns if column.name
 KEY = Table(
     "finding_key",
     METADATA,
-    Column("run", String, primary_key=True),
-    Column("fingerprint", String, primary_key=True),
+    *_words("run fingerprint", primary_key=True),
     Column("finding", Integer, nullable=False, comment="its number"),
     Column("severity", Integer, nullable=False),
     Column("basis", String),
@@ -250,14 +214,10 @@ PLACE = Table(
     Column("type", String, primary_key=True),
     Column("by_confidence", Float, primary_key=True),
     Column("by_score", Float, primary_key=True),
-    Column("reason", String, primary_key=True),
-    Column("subject_label", String, primary_key=True),
-    Column("subject_id", String, primary_key=True),
-    Column("fingerprint", String, primary_key=True),
+    *_words("reason subject_label subject_id fingerprint", primary_key=True),
     Column("finding", Integer, nullable=False, comment="its number"),
     # So that most filters need no row of a finding that they leave out.
-    Column("relation", String),
-    Column("object_label", String),
+    *_words("relation object_label", nullable=True),
     sqlite_with_rowid=False,
 )
 """The findings of a run in the order in which they are shown, with what they are filtered by."""
@@ -280,14 +240,9 @@ TALLY = Table(
     METADATA,
     Column("number", Integer, primary_key=True),
     Column("run", ForeignKey("run.id"), nullable=False),
-    Column("piece", String, nullable=False),
-    Column("type", String, nullable=False),
+    *_words("piece type outcome reason"),
     Column("label", String, comment="of the nodes, or of the heads of the edges; NULL of the whole graph"),
-    Column("relation", String),
-    Column("object_label", String),
-    Column("attribute", String),
-    Column("outcome", String, nullable=False),
-    Column("reason", String, nullable=False),
+    *_words("relation object_label attribute", nullable=True),
     _json("sources", tuple[str, ...]),
     _json("gaps", tuple[Gap, ...]),
     Column("by_team", Boolean, nullable=False),
