@@ -171,8 +171,9 @@ def judge(
         of = sum(c.count for c in looked_at if _is_of(one, c))
         every, beside = (sum(c.count for c in some if _is_counted(one, c)) for some in (all_, settled))
         count = sum(c.count for c in new if _is_counted(one, c)) if is_new else every - beside
-        levels = ((one.error_if, Severity.ERROR), (one.warn_if, Severity.WARN), (None, Severity.OK))
-        held, severity = next((text, level) for text, level in levels if not text or bound(text).holds(count, of))
+        levels = ((one.error_if, Severity.ERROR), (one.warn_if, Severity.WARN))
+        reached = ((text, level) for text, level in levels if text and bound(text).holds(count, of))
+        held, severity = next(reached, (None, Severity.OK))
         crossed.append(Crossed(what=one.what, only_new=is_new, count=count, of=of, bound=held, severity=severity))
     return crossed
 

@@ -1,4 +1,4 @@
-"""Users: access tokens, sessions and roles of a service's users, kept as digests in the ledger.
+"""Users of a service in the ledger: their tokens and sessions, as digests, what they did, and saved filters.
 
 A token is ``kgc_`` with the id of its row and 32 random bytes: the id finds the row, and the digests of the whole are
 compared in constant time. A session is 32 random bytes, of which the row has the digest.
@@ -15,7 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
 from pydantic import Field
-from sqlalchemy import Column, ForeignKey, Index, Integer, Row, Select, String, delete, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    Row,
+    Select,
+    String,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from kgcheck import clock
 from kgcheck.choices import chosen
@@ -241,3 +255,77 @@ def whoami() -> str:
     except (KeyError, OSError):
         # A container may run under a number that no name belongs to.
         return "unknown"
+
+
+class ActionEntry(Value):
+    """One thing that somebody did, or tried to do: no more of what was sent than the names in a path."""
+
+    at: datetime
+    name: str = ""
+    role: str = ""
+    address: str = ""
+    method: str
+    route: str
+    object: str = ""
+    status: int
+    number: int = 0
+
+
+ACTION = table_of("service_action", ActionEntry, Index("service_action_by_name", "name", "number"), text=("object",))
+
+
+class ActionTable(LedgerTable):
+    """Append-only log of who did what through a service."""
+
+    def add(self, action: ActionEntry) -> None:
+        with self._database.writing(alone=False) as connection:
+            connection.execute(insert(ACTION).values(action.model_dump(exclude={"number"})))
+
+    def newest(self, limit: int, *, before: int | None = None, name: str | None = None) -> list[ActionEntry]:
+        query = select(ACTION).order_by(ACTION.c.number.desc()).limit(limit)
+        query = query.where(ACTION.c.number < before) if before is not None else query
+        query = query.where(ACTION.c.name == name) if name is not None else query
+        with self._database.reading() as connection:
+            return [read_row(ActionEntry, row) for row in connection.execute(query)]
+
+
+MOST = 50
+"""Filters of one person."""
+
+
+class SavedFilter(Value):
+    """A filter under the name that somebody gave it."""
+
+    by: str
+    name: str
+    filter: dict[str, Any]
+    at: datetime
+
+
+SAVED_FILTER = table_of("saved_filter", SavedFilter, key=("by", "name"))
+
+
+class SavedFilterTable(LedgerTable):
+    """Reads and writes saved filters."""
+
+    def of(self, by: str) -> list[SavedFilter]:
+        query = select(SAVED_FILTER).where(SAVED_FILTER.c.by == by).order_by(SAVED_FILTER.c.name)
+        with self._database.reading() as connection:
+            return [read_row(SavedFilter, row) for row in connection.execute(query)]
+
+    def save(self, saved: SavedFilter) -> None:
+        """Keep a filter, in place of the person's own of the same name."""
+        with self._database.writing() as connection:
+            connection.execute(delete(SAVED_FILTER).where(_named(saved.by, saved.name)))
+            count = select(func.count()).where(SAVED_FILTER.c.by == saved.by)
+            if connection.execute(count).scalar_one() >= MOST:
+                raise UsageError(f"{saved.by} has {MOST} saved filters", "remove one first")
+            connection.execute(insert(SAVED_FILTER).values(saved.model_dump()))
+
+    def remove(self, by: str, name: str) -> None:
+        with self._database.writing() as connection:
+            connection.execute(delete(SAVED_FILTER).where(_named(by, name)))
+
+
+def _named(by: str, name: str) -> ColumnElement[bool]:
+    return (SAVED_FILTER.c.by == by) & (SAVED_FILTER.c.name == name)

@@ -30,12 +30,6 @@ def last_number(connection: Connection) -> int:
     return connection.scalar(select(func.max(FINDING.c.number))) or 0
 
 
-def leave_unsettled(connection: Connection, run: str, after: int) -> None:
-    """Write down that findings of a run have no key and place yet."""
-    if is_settled(connection, run):
-        connection.execute(insert(UNSETTLED).values(run=run, after=after))
-
-
 def is_settled(connection: Connection, run: str | None = None) -> bool:
     """Return whether every finding, or every one of a run, has its key and its place."""
     if run is None:
@@ -116,16 +110,12 @@ def insert_findings(connection: Connection, run: str, rows: FindingRows) -> None
     else:
         for batch in rows.batches:
             _insert_together(connection, batch)
-    key_new(connection, run, newest)
-
-
-def key_new(connection: Connection, run: str, after: int) -> None:
-    """Give new findings their keys and places, now or when somebody reads them."""
     if connection.dialect.name == "postgresql":
         # Several write at once here, and who may only read must find everything settled.
-        settle_run(connection, run, after)
-    else:
-        leave_unsettled(connection, run, after)
+        settle_run(connection, run, newest)
+    elif is_settled(connection, run):
+        # They get keys and places when somebody reads them.
+        connection.execute(insert(UNSETTLED).values(run=run, after=newest))
 
 
 def _insert_together(connection: Connection, batch: list[tuple[Any, ...]]) -> None:

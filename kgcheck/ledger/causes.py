@@ -70,14 +70,6 @@ _REASON_OF_ENDPOINT = {
 """Reason of an edge by that of the id of its end; of ids that are gone, ENDPOINT_DELETED."""
 
 
-class _Node(NamedTuple):
-    """A node whose id has a finding."""
-
-    fingerprint: str
-    reason: Reason
-    is_refuted: bool
-
-
 class _Row(NamedTuple):
     """Columns of a finding that are looked at, quicker to name than those of a row of SQLAlchemy."""
 
@@ -94,12 +86,12 @@ class _Row(NamedTuple):
     value: str | None
 
     @property
-    def element(self) -> "_Element":
+    def element(self) -> tuple[str, str, str | None, str | None, str | None]:
         return self[:5]
 
 
-_Element = tuple[str, str, str | None, str | None, str | None]
-_Ref = tuple[str | None, str | None]
+_ByElement = Mapping[tuple[str, str, str | None, str | None, str | None], list[_Row]]
+_Nodes = Mapping[tuple[str | None, str | None], _Row]
 _TOGETHER = 5_000
 
 
@@ -130,8 +122,13 @@ class _Linker:
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Fingerprints, each with that of its cause."""
-        nodes, reasons = self._nodes(), self._reasons
-        yield from self._of_same_id(nodes)
+        of_id = (PLACE.c.type == CheckType.EXISTENCE.value) | (PLACE.c.reason == Reason.MALFORMED_ID.value)
+        nodes: _Nodes = {(row.subject_label, row.subject_id): row for row in self._rows(None, of_id)}
+        reasons = self._reasons
+        for (label, identifier), node in nodes.items():
+            same = (nodes.get((owner, identifier)) for owner in self._same_ids.get(label or "", ()))
+            if cause := next((one for one in same if one and (one.severity == 0) == (node.severity == 0)), None):
+                yield self._link(node.fingerprint, cause.fingerprint)
         groups: dict[tuple[str | None, ...], list[tuple[str, str]]] = {}
         by_element = {row.element: list[_Row]() for row in self._rows(reasons[CauseKind.VALUE])}
         attribute = CheckType.ATTRIBUTE.value
@@ -144,8 +141,8 @@ class _Linker:
         may_follow &= PLACE.c.type != CheckType.EXISTENCE.value
         of_nodes = reasons[CauseKind.NODE] | reasons[CauseKind.SAME_OF_NODE] | reasons[CauseKind.NAMESPACE]
         for row in self._rows(of_nodes, may_follow):
-            if cause := self._of_node(row, nodes):
-                yield self._link(row.fingerprint, cause)
+            if end := self._of_node(row, nodes):
+                yield self._link(row.fingerprint, end)
             elif row.reason in reasons[CauseKind.GROUP] and row.object_id is not None:
                 group = row.reason, row.subject_label, row.subject_id, row.object_label
                 groups.setdefault(group, []).append((row.object_id, row.fingerprint))
@@ -153,7 +150,9 @@ class _Linker:
                 of_edges[row.element].append(row)
             if row.type == attribute and row.severity == 0 and row.element in by_element:
                 by_element[row.element].append(row)
-        yield from self._of_refuted_edges(of_edges)
+        if any(of_edges.values()):
+            for edge in self._rows(None, PLACE.c.type == CheckType.TRIPLE.value, PLACE.c.severity == 0):
+                yield from (self._link(row.fingerprint, edge.fingerprint) for row in of_edges.get(edge.element, ()))
         yield from self._of_values(by_element)
         for pairs in groups.values():
             (_, first), *rest = sorted(pairs)
@@ -164,46 +163,21 @@ class _Linker:
         self._roots[fingerprint] = root
         return fingerprint, root
 
-    def _nodes(self) -> dict[_Ref, _Node]:
-        of_id = (PLACE.c.type == CheckType.EXISTENCE.value) | (PLACE.c.reason == Reason.MALFORMED_ID.value)
-        query = select(PLACE).where(PLACE.c.run == self._run, PLACE.c.severity.in_(OPEN_SEVERITIES), of_id)
-        return {
-            (row.subject_label, row.subject_id): _Node(row.fingerprint, Reason(row.reason), row.severity == 0)
-            for row in self._connection.execute(query)
-        }
-
-    def _of_same_id(self, nodes: Mapping[_Ref, _Node]) -> Iterator[tuple[str, str]]:
-        for (label, identifier), node in nodes.items():
-            for owner in self._same_ids.get(label or "", ()):
-                cause = nodes.get((owner, identifier))
-                if cause and cause.is_refuted == node.is_refuted:
-                    yield self._link(node.fingerprint, cause.fingerprint)
-                    break
-
-    def _of_node(self, row: _Row, nodes: Mapping[_Ref, _Node]) -> str | None:
+    def _of_node(self, row: _Row, nodes: _Nodes) -> str | None:
         """The finding of a node that another follows from: of two ends, that which the edge speaks of, or the head."""
         ends = nodes.get((row.subject_label, row.subject_id)), nodes.get((row.object_label, row.object_id))
         if ends == (None, None):
             return None
         found = [node for node in ends if node and self._follows(row.reason, node)]
-        spoken = [n for n in found if _REASON_OF_ENDPOINT.get(n.reason, Reason.ENDPOINT_DELETED) == row.reason]
+        spoken = [n for n in found if _REASON_OF_ENDPOINT.get(Reason(n.reason), Reason.ENDPOINT_DELETED) == row.reason]
         return next((node.fingerprint for node in (*spoken, *found)), None)
 
-    def _follows(self, reason: str, node: _Node) -> bool:
+    def _follows(self, reason: str, node: _Row) -> bool:
         if reason in self._reasons[CauseKind.NODE]:
-            return node.is_refuted
-        if reason in self._reasons[CauseKind.NAMESPACE]:
-            return node.reason is Reason.WRONG_NAMESPACE
-        return node.reason == reason
+            return node.severity == 0
+        return node.reason == (Reason.WRONG_NAMESPACE if reason in self._reasons[CauseKind.NAMESPACE] else reason)
 
-    def _of_refuted_edges(self, of_edges: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
-        if not any(of_edges.values()):
-            return
-        for edge in self._rows(None, PLACE.c.type == CheckType.TRIPLE.value, PLACE.c.severity == 0):
-            for row in of_edges.get(edge.element, ()):
-                yield self._link(row.fingerprint, edge.fingerprint)
-
-    def _of_values(self, by_element: Mapping[_Element, list[_Row]]) -> Iterator[tuple[str, str]]:
+    def _of_values(self, by_element: _ByElement) -> Iterator[tuple[str, str]]:
         for row in self._rows(self._reasons[CauseKind.VALUE]):
             for stated in by_element[row.element]:
                 names_it = row.attribute is None and (row.value or "").startswith(f"{stated.attribute} is ")

@@ -9,16 +9,7 @@ from sqlalchemy import URL, Connection, insert
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
 from kgcheck.errors import LedgerError
-from kgcheck.ledger import accounts as _accounts  # noqa: F401  (its tables)
-from kgcheck.ledger import actions as _actions  # noqa: F401  (its tables)
-from kgcheck.ledger import calibrations as _calibrations  # noqa: F401  (its tables)
-from kgcheck.ledger import causes as _causes  # noqa: F401  (its tables)
-from kgcheck.ledger import comparisons as _comparisons  # noqa: F401  (its tables)
-from kgcheck.ledger import decisions as _decisions  # noqa: F401  (its tables)
-from kgcheck.ledger import paper_claims as _paper_claims  # noqa: F401  (its tables)
-from kgcheck.ledger import patches as _patches  # noqa: F401  (its tables)
-from kgcheck.ledger import saved_filters as _saved_filters  # noqa: F401  (its tables)
-from kgcheck.ledger import work as _work  # noqa: F401  (its tables)
+from kgcheck.ledger import accounts, calibrations, decisions, paper_claims, patches, work
 from kgcheck.ledger.bulk_insert import is_settled, settle
 from kgcheck.ledger.engines import ANOTHER, let_go, open_backend
 from kgcheck.ledger.place import LedgerPlace
@@ -26,6 +17,10 @@ from kgcheck.ledger.tables import FORMAT, METADATA, RELEASED, VERSION
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+
+_MODULES = (accounts, calibrations, decisions, paper_claims, patches, work)
+"""Modules whose tables belong to a ledger."""
 
 
 class Database:
@@ -88,28 +83,29 @@ class Database:
                 f"{self.where} is not a ledger: it is empty", f"kgcheck audit makes one of it; or {ANOTHER}"
             )
         if found not in (None, RELEASED, FORMAT):
-            raise LedgerError(
-                f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}",
-                f"{_reader_of(found)}; or {ANOTHER}",
-            )
-        if found != FORMAT:
-            self._bring_forward(found)
-
-    def _bring_forward(self, found: int | None) -> None:
-        """To the present format, in one transaction; another process may have done it meanwhile."""
+            reader = "a newer kgcheck reads it" if found > FORMAT else "no release writes it: what made it reads it"
+            if found < RELEASED:
+                reader = f"kgcheck 0.2 brings it to format {RELEASED}, and this one goes on from there"
+            known = f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}"
+            raise LedgerError(known, f"{reader}; or {ANOTHER}")
+        if found == FORMAT:
+            return
         if found is None:
             with self._in_words():
                 self._backend.prepare()
+        # In one transaction; another process may have done it meanwhile.
         with self._locked(alone=True) as connection:
-            match self._backend.format(connection):
-                case None:
-                    METADATA.create_all(connection)
-                    VERSION.create(connection)
-                    connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
-                    self._backend.finish(connection, FORMAT)
-                case int(earlier) if earlier == RELEASED:
-                    migrate(connection)
-                    self._backend.finish(connection, FORMAT)
+            there = self._backend.format(connection)
+            if there is None:
+                METADATA.create_all(connection)
+                VERSION.create(connection)
+                connection.execute(insert(VERSION).values(version_num=str(FORMAT)))
+            elif there == RELEASED:
+                from alembic import command
+
+                command.upgrade(configuration(connection), str(FORMAT))
+            if there != FORMAT:
+                self._backend.finish(connection, FORMAT)
 
     @contextmanager
     def _locked(self, *, alone: bool) -> Iterator[Connection]:
@@ -141,13 +137,6 @@ class Database:
             raise LedgerError(f"the ledger {self.where} cannot be used: {error}", ANOTHER) from error
 
 
-def _reader_of(format_: int) -> str:
-    """Name the program that reads a ledger of another format."""
-    if format_ < RELEASED:
-        return f"kgcheck 0.2 brings it to format {RELEASED}, and this one goes on from there"
-    return "a newer kgcheck reads it" if format_ > FORMAT else "no release writes it: the kgcheck that made it reads it"
-
-
 def configuration(connection: Connection) -> "Config":
     """Options of Alembic for a connection."""
     # It takes Alembic a while to be imported, and few ledgers need it.
@@ -158,10 +147,3 @@ def configuration(connection: Connection) -> "Config":
     made.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     made.attributes["connection"] = connection
     return made
-
-
-def migrate(connection: Connection) -> None:
-    """Bring the tables to the present format, within the transaction that is under way."""
-    from alembic import command
-
-    command.upgrade(configuration(connection), str(FORMAT))

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Connection,
     FromClause,
     Index,
-    Row,
     String,
     Subquery,
     case,
@@ -28,7 +27,7 @@ from kgcheck.errors import ChangedMeanwhile
 from kgcheck.ledger.causes import CONSEQUENCE
 from kgcheck.ledger.comparisons import decided_basis
 from kgcheck.ledger.rows import batches
-from kgcheck.ledger.tables import RUN, LedgerTable, table_of
+from kgcheck.ledger.tables import RUN, LedgerTable, read_row, table_of
 from kgcheck.model import Value
 
 _TOGETHER = 500
@@ -77,9 +76,6 @@ class Decision(Value):
     about: str = ""
     reason: str = ""
     proposed: str = ""
-
-
-_COLUMNS = tuple(name for name in Decision.model_fields if name != "number")
 
 
 DECISION = table_of(
@@ -155,17 +151,21 @@ class DecisionTable(LedgerTable):
         added = list[Decision]()
         with self._database.writing() as connection:
             for some in batches(decisions, _TOGETHER):
-                about = [d.fingerprint for d in some]
-                if unless_after is not None:
-                    _refuse_newer(connection, about, unless_after)
+                about = DECISION.c.fingerprint.in_([d.fingerprint for d in some])
+                newer = select(DECISION.c.fingerprint, DECISION.c.by).where(about, DECISION.c.number > unless_after)
+                if unless_after is not None and (row := connection.execute(newer.limit(1)).first()):
+                    known = f"{row.by} has just decided about {row.fingerprint}"
+                    raise ChangedMeanwhile(known, "look again: nothing was decided")
                 statement = insert(DECISION).returning(DECISION.c.number, sort_by_parameter_order=True)
-                numbers = connection.scalars(statement, [_row(d) for d in some])
+                numbers = connection.scalars(statement, [d.model_dump(exclude={"number"}) for d in some])
                 added += [d.model_copy(update={"number": n}) for d, n in zip(some, numbers, strict=True)]
         return added
 
     def of(self, fingerprints: Iterable[str]) -> Iterator[Decision]:
         with self._database.reading() as connection:
-            yield from _about(connection, fingerprints)
+            for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
+                found = select(DECISION).where(DECISION.c.fingerprint.in_(some)).order_by(DECISION.c.number)
+                yield from (read_row(Decision, row) for row in connection.execute(found))
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Decision]:
         with self._database.reading() as connection:
@@ -175,12 +175,12 @@ class DecisionTable(LedgerTable):
         query = select(DECISION).order_by(DECISION.c.number.desc()).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query if before is None else query.where(DECISION.c.number < before))
-            return [decision_of(row) for row in rows]
+            return [read_row(Decision, row) for row in rows]
 
 
 def _numbered(connection: Connection, numbers: Sequence[int]) -> dict[int, Decision]:
     rows = connection.execute(select(DECISION).where(DECISION.c.number.in_(numbers)))
-    return {row.number: decision_of(row) for row in rows}
+    return {row.number: read_row(Decision, row) for row in rows}
 
 
 def _decided_among(connection: Connection, runs: Iterable[str], fingerprints: Sequence[str]) -> set[str]:
@@ -191,11 +191,6 @@ def _decided_among(connection: Connection, runs: Iterable[str], fingerprints: Se
     of_causes = found.where(select(DECISION.c.number).where(DECISION.c.fingerprint == of.cause).exists())
     own = select(DECISION.c.fingerprint).where(DECISION.c.fingerprint.in_(fingerprints))
     return set(connection.scalars(union(own, of_causes)))
-
-
-def decision_of(row: Row[Any]) -> Decision:
-    """The decision of a row of the table decision."""
-    return Decision(number=row.number, **{name: getattr(row, name) for name in _COLUMNS})
 
 
 def latest_decisions(name: str = "latest_decision") -> Subquery:
@@ -267,21 +262,3 @@ def _numbers_that_count(found: FromClause, basis: ColumnElement[Any]) -> tuple[C
 
 def _of_number(selected: ColumnElement[Any], number: ColumnElement[Any]) -> ColumnElement[Any]:
     return select(selected).where(DECISION.c.number == number).correlate_except(DECISION).scalar_subquery()
-
-
-def _row(decision: Decision) -> dict[str, Any]:
-    return {name: getattr(decision, name) for name in _COLUMNS} | {"action": decision.action.value}
-
-
-def _about(connection: Connection, fingerprints: Iterable[str]) -> Iterator[Decision]:
-    for some in batches(dict.fromkeys(fingerprints), _TOGETHER):
-        found = select(DECISION).where(DECISION.c.fingerprint.in_(some))
-        for row in connection.execute(found.order_by(DECISION.c.number)):
-            yield decision_of(row)
-
-
-def _refuse_newer(connection: Connection, fingerprints: list[str], number: int) -> None:
-    newer = select(DECISION.c.fingerprint, DECISION.c.by)
-    newer = newer.where(DECISION.c.fingerprint.in_(fingerprints), DECISION.c.number > number)
-    if row := connection.execute(newer.limit(1)).first():
-        raise ChangedMeanwhile(f"{row.by} has just decided about {row.fingerprint}", "look again: nothing was decided")

@@ -140,26 +140,34 @@ class SqliteFile:
         return f"SQLite {sqlite3.sqlite_version}", pages * size
 
     def in_words(self, error: DatabaseError) -> LedgerError:
-        where, message = self.name, str(error.orig)
-        match message:
-            case "database or disk is full" | "disk I/O error":
-                return LedgerError(
-                    f"cannot write to the ledger {where}: the disk is full or failing ({message})",
-                    "nothing was half-written: free space, then do the same again; kgcheck audit --resume goes on with "
-                    "an audit that kgcheck runs lists as cut off",
-                )
-            case "file is not a database" | "database disk image is malformed":
-                return LedgerError(f"{where} is not a ledger: {message}", ANOTHER)
-            case "string or blob too big":
-                return LedgerError(f"the ledger {where} holds an entry of more than {LONGEST_LINE >> 20} MiB", ANOTHER)
-            case "attempt to write a readonly database" | "unable to open database file":
-                return LedgerError(f"the ledger {where} cannot be written or opened: {message}", ANOTHER)
-            case "database is locked":
-                return LedgerError(
-                    f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
-                )
-            case _:
-                return LedgerError(f"the ledger {where} cannot be used: {message}", ANOTHER)
+        message = str(error.orig)
+        words, hint = _OF_SQLITE.get(message, _UNUSABLE)
+        return LedgerError(words.format(where=self.name, message=message, wait=_WAIT_S), hint)
+
+
+_UNUSABLE = "the ledger {where} cannot be used: {message}", ANOTHER
+_BUSY = "another process has been writing to {where} for over {wait} s", "wait until it ends"
+_OF_SQLITE = {
+    **dict.fromkeys(
+        ("database or disk is full", "disk I/O error"),
+        (
+            "cannot write to the ledger {where}: the disk is full or failing ({message})",
+            "nothing was half-written: free space, then do the same again; kgcheck audit --resume goes on with "
+            "an audit that kgcheck runs lists as cut off",
+        ),
+    ),
+    **dict.fromkeys(
+        ("file is not a database", "database disk image is malformed"),
+        ("{where} is not a ledger: {message}", ANOTHER),
+    ),
+    **dict.fromkeys(
+        ("attempt to write a readonly database", "unable to open database file"),
+        ("the ledger {where} cannot be written or opened: {message}", ANOTHER),
+    ),
+    "string or blob too big": (f"the ledger {{where}} holds an entry of more than {LONGEST_LINE >> 20} MiB", ANOTHER),
+    "database is locked": _BUSY,
+}
+"""What an error of SQLite means, and what to do next."""
 
 
 def _check_place(where: Path, create: bool) -> None:
@@ -194,17 +202,10 @@ def _address(where: Path, create: bool) -> URL:
 def _configure(connection: Any, _record: Any) -> None:
     # SQLAlchemy's recipe for transactions that begin where the code says so.
     connection.isolation_level = None
-    pragmas = (
-        "synchronous = FULL",
-        "foreign_keys = ON",
-        f"busy_timeout = {_WAIT_S * 1000}",
-        f"cache_size = -{_READING_KB}",
-    )
-    for pragma in pragmas:
+    # A ledger may come from anybody: its schema is not trusted.
+    pragmas = ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF", f"cache_size = -{_READING_KB}")
+    for pragma in (*pragmas, f"busy_timeout = {_WAIT_S * 1000}", f"wal_autocheckpoint = {_LOG_PAGES}"):
         connection.execute(f"PRAGMA {pragma}")
-    # A ledger may come from anybody.
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_LINE)
 
 
@@ -326,52 +327,51 @@ class PostgresDatabase:
 
     def in_words(self, error: DatabaseError) -> LedgerError:
         stated = str(error.orig).strip().partition("\n")[0]
-        where, state = self.name, getattr(error.orig, "sqlstate", None) or ""
-        match state:
-            case "53100" | "53200" | "58030":
-                return LedgerError(f"the server of the ledger {where} is out of room or failing: {stated}", _GO_ON)
-            case "53300" | "53400":
-                return LedgerError(f"the server of the ledger {where} takes no more connections: {stated}", _LIMITED)
-            case "57014":
-                return LedgerError(
-                    f"the server of the ledger {where} ended a statement that took too long: {stated}",
-                    "raise its statement_timeout for this user: ALTER ROLE ... SET statement_timeout",
-                )
-            case "55P03":
-                return LedgerError(
-                    f"another process has been writing to {where} for over {_WAIT_S} s", "wait until it ends"
-                )
-            case "42501" | "25006":
-                return LedgerError(
-                    f"the ledger {where} may not be written or read by this user: {stated}", "ask for the right to"
-                )
-            case "57P01" | "57P02" | "57P03" | "08000" | "08003" | "08006" | "08001" | "08004":
-                return LedgerError(f"the server of the ledger {where} ended the connection: {stated}", _GO_ON)
-        if error.connection_invalidated:
-            return LedgerError(f"the connection to the ledger {where} broke: {stated}", _GO_ON)
-        if "NUL" in stated and "0x00" in stated:
-            return LedgerError(
-                f"a text with the character NUL cannot be written to the ledger {where}: PostgreSQL has none",
-                "take it out of the graph, or keep the ledger in a file",
-            )
-        if not state:
-            return self._unopened(" ".join(str(error.orig).split()))
-        return LedgerError(f"the ledger {where} cannot be used: {stated}", ANOTHER)
-
-    def _unopened(self, stated: str) -> LedgerError:
-        """An error of opening a connection, for which psycopg has no state."""
-        # A limit names the role, too, whose password is in order.
-        if "too many" in stated or "connection slots" in stated:
-            hint = _LIMITED
-        elif "authentication" in stated or "password" in stated or "role" in stated:
-            hint = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
-        elif "does not support SSL" in stated:
-            hint = f"set up TLS there, or {NAMED}"
-        elif "does not exist" in stated:
-            hint = "make the database first: createdb"
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if known := _OF_POSTGRES.get(state):
+            words, hint = known
+        elif error.connection_invalidated:
+            words, hint = "the connection to the ledger {where} broke: {message}", _GO_ON
+        elif "NUL" in stated and "0x00" in stated:
+            words = "a text with the character NUL cannot be written to the ledger {where}: PostgreSQL has none"
+            hint = "take it out of the graph, or keep the ledger in a file"
+        elif state:
+            words, hint = _UNUSABLE
         else:
-            hint = "is the server up, and is that its address?"
-        return LedgerError(f"cannot open the ledger {self.name}: {stated}", hint)
+            # Of opening a connection, for which psycopg has no state.
+            words, stated = "cannot open the ledger {where}: {message}", " ".join(str(error.orig).split())
+            hint = next(hint for part, hint in _UNOPENED if part in stated)
+        return LedgerError(words.format(where=self.name, message=stated, wait=_WAIT_S), hint)
+
+
+_FAILING = "the server of the ledger {where} is out of room or failing: {message}", _GO_ON
+_ENDED = "the server of the ledger {where} ended the connection: {message}", _GO_ON
+_FORBIDDEN = "the ledger {where} may not be written or read by this user: {message}", "ask for the right to"
+_OF_POSTGRES = {
+    **dict.fromkeys(("53100", "53200", "58030"), _FAILING),
+    **dict.fromkeys(
+        ("53300", "53400"), ("the server of the ledger {where} takes no more connections: {message}", _LIMITED)
+    ),
+    "57014": (
+        "the server of the ledger {where} ended a statement that took too long: {message}",
+        "raise its statement_timeout for this user: ALTER ROLE ... SET statement_timeout",
+    ),
+    "55P03": _BUSY,
+    **dict.fromkeys(("42501", "25006"), _FORBIDDEN),
+    **dict.fromkeys("57P01 57P02 57P03 08000 08003 08006 08001 08004".split(), _ENDED),
+}
+"""What a state of PostgreSQL means, and what to do next."""
+
+_SIGN_IN = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
+_UNOPENED = (
+    # A limit names the role, too, whose password is in order.
+    *((part, _LIMITED) for part in ("too many", "connection slots")),
+    *((part, _SIGN_IN) for part in ("authentication", "password", "role")),
+    ("does not support SSL", f"set up TLS there, or {NAMED}"),
+    ("does not exist", "make the database first: createdb"),
+    ("", "is the server up, and is that its address?"),
+)
+"""What to do next by a part of what is said where no connection is opened."""
 
 
 def _tls_options(url: URL, named: str) -> dict[str, str]:

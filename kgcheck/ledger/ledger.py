@@ -58,7 +58,6 @@ from kgcheck.ledger.tables import (
     FINDING,
     HANDED,
     KEY,
-    METADATA,
     PIECE,
     PLACE,
     PLACED,
@@ -116,7 +115,7 @@ class Ledger(Closing):
         numbers = select(KEY.c.finding).join(CONSEQUENCE, same)
         numbers = numbers.where(CONSEQUENCE.c.run == run.id, CONSEQUENCE.c.cause == cause)
         query = select(*FOUND).where(FINDING.c.number.in_(numbers)).order_by(FINDING.c.number)
-        with self._read("finding"), self._database.reading() as connection:
+        with self._reading("finding") as connection:
             return [finding_of(row) for row in connection.execute(query)]
 
     def note(self, run: Run) -> None:
@@ -191,7 +190,7 @@ class Ledger(Closing):
         same = (KEY.c.run == HANDED.c.run) & (KEY.c.fingerprint == HANDED.c.fingerprint)
         numbers = select(KEY.c.finding).join(HANDED, same).where(HANDED.c.run == run.id)
         query, handed = select(*FOUND).where(FINDING.c.number.in_(numbers)), self.handed(run.id)
-        with self._read("finding"), self._database.reading() as connection:
+        with self._reading("finding") as connection:
             return [(handed[row.fingerprint], finding_of(row)) for row in connection.execute(query)]
 
     def drop_unlooked(self, run: Run) -> None:
@@ -253,7 +252,7 @@ class Ledger(Closing):
 
     def runs(self) -> list[Run]:
         releases: dict[str, list[Row[Any]]] = defaultdict(list)
-        with self._read("run"), self._database.reading() as connection:
+        with self._reading("run") as connection:
             rows = connection.execute(select(RUN).order_by(RUN.c.number.desc())).all()
             for release in connection.execute(select(RELEASE).order_by(RELEASE.c.run, RELEASE.c.place)):
                 releases[release.run].append(release)
@@ -289,14 +288,14 @@ class Ledger(Closing):
         """Findings of a run, wrong ones first, then by type, reason and subject; potential edges by their support."""
         # A server would otherwise send all of them at once.
         query = in_order(run.id, outcomes).limit(limit).execution_options(yield_per=_TOGETHER)
-        with self._read("finding"), self._database.reading() as connection, connection.execute(query) as rows:
+        with self._reading("finding") as connection, connection.execute(query) as rows:
             for row in rows:
                 yield finding_of(row)
 
     def finding(self, fingerprint: str) -> Finding:
         # A fingerprint is hexadecimal digits: no other begins so and comes after "g".
         begins = of_any_run(KEY.c.fingerprint.between(fingerprint, f"{fingerprint}g"))
-        with self._read("finding"), self._database.reading() as connection:
+        with self._reading("finding") as connection:
             names = list(connection.scalars(select(KEY.c.fingerprint).where(begins).distinct().limit(9)))
             if not names:
                 raise UnknownName("finding", fingerprint, [], "kgcheck report RUN lists the findings of a run")
@@ -319,7 +318,7 @@ class Ledger(Closing):
         keys = [TALLY.c[name] for name in names]
         counted = func.sum(TALLY.c.count)
         grouped = select(*keys, counted.label("count_")).where(TALLY.c.run == run.id).group_by(*keys)
-        with self._read("tally"), self._database.reading() as connection:
+        with self._reading("tally") as connection:
             found = [tally_of(row) for row in connection.execute(grouped.having(counted > 0))]
         # By the program, as databases do not agree in which order letters come.
         return sorted(found, key=lambda t: (t.type, str(t.target), t.outcome, t.reason, t.sources_line))
@@ -328,10 +327,11 @@ class Ledger(Closing):
         self._database.close()
 
     @contextmanager
-    def _read(self, kind: str) -> Iterator[None]:
-        """Name what cannot be read: a ledger may come from anybody."""
+    def _reading(self, kind: str) -> Iterator[Connection]:
+        """Read, and name what cannot be read: a ledger may come from anybody."""
         try:
-            yield
+            with self._database.reading() as connection:
+                yield connection
         except (ValidationError, ValueError, TypeError) as error:
             raise LedgerError(f"the ledger {self.where} holds a {kind} that cannot be read", FROM_A_COPY) from error
 
@@ -420,8 +420,7 @@ def needed(ledger: Ledger, old: Collection[str] = ()) -> set[str]:
             newest.setdefault((run.store_id, repr(sorted(run.options.items()))), run)
     with ledger.database.reading() as connection:
         before = {compared_with(connection, run.id) for run in newest.values()}
-        referenced = _referenced(connection)
-        referenced |= set(connection.scalars(select(COMPARED.c.found_in).where(COMPARED.c.run.not_in(old)).distinct()))
+        referenced = set(connection.scalars(select(COMPARED.c.found_in).where(COMPARED.c.run.not_in(old)).distinct()))
     found |= {run.id for run in newest.values()} | {name for name in before if name}
     return found | {run.compared_with for run in newest.values() if run.compared_with} | referenced
 
@@ -436,13 +435,3 @@ def forget(database: "Database", runs: Iterable[str]) -> int:
                 connection.execute(delete(table).where(table.c.run == name))
             count += connection.execute(delete(RUN).where(RUN.c.id == name)).rowcount
     return count
-
-
-def _referenced(connection: Connection) -> set[str]:
-    """Runs that something else in the ledger is about."""
-    found: set[str] = set()
-    for table in METADATA.tables.values():
-        for column in table.columns if table not in _OF_A_RUN else ():
-            if any(key.references(RUN) for key in column.foreign_keys):
-                found |= {name for name in connection.scalars(select(column).distinct()) if name}
-    return found

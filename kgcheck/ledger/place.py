@@ -78,7 +78,7 @@ def checked_place(name: str) -> str:
     >>> checked_place("postgresql://localhost/kgcheck")
     'postgresql://localhost/kgcheck'
     """
-    if not _is_address(name):
+    if "://" not in name:
         if name.startswith(tuple(f"{scheme}:/" for scheme in _SCHEMES)) and "@" not in name:
             # A Path has one slash left of an address.
             raise UsageError("the address of a ledger is text, not a path", _EXAMPLE)
@@ -111,7 +111,7 @@ def checked_place(name: str) -> str:
 def ledger_place(name: str | Path, settings: "Settings") -> LedgerPlace:
     """The place of a ledger that was named."""
     text = checked_place(str(name))
-    if not _is_address(text):
+    if "://" not in text:
         return Path(text)
     return LedgerServer(text, settings.ledger_user, settings.ledger_password, settings.cleartext_hosts)
 
@@ -121,10 +121,6 @@ def is_same_place(one: LedgerPlace, other: LedgerPlace) -> bool:
     if isinstance(one, Path) and isinstance(other, Path):
         return one.resolve() == other.resolve()
     return str(one) == str(other)
-
-
-def _is_address(name: str) -> bool:
-    return "://" in name
 
 
 def folder_beside(place: "Path | LedgerServer | URL", name: str, home: Path) -> Path:

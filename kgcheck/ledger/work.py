@@ -10,7 +10,8 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -42,7 +43,6 @@ from kgcheck.model import Value
 from kgcheck.progress import NoProgress, Progress, ProgressStep
 
 _MARK = uuid4().hex[:8]
-_OF_MACHINE = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
 
 
 def this_worker() -> str:
@@ -75,11 +75,10 @@ def is_gone(worker: str) -> bool:
 def _place() -> str:
     """Names where numbers of processes mean the same: this machine since it was started, or a container."""
     found = ""
-    for name in _OF_MACHINE:
-        try:
-            found += os.readlink(name) if "/ns/" in name else Path(name).read_text()
-        except OSError:
-            continue
+    with suppress(OSError):
+        found += Path("/proc/sys/kernel/random/boot_id").read_text()
+    with suppress(OSError):
+        found += os.readlink("/proc/self/ns/pid")
     return sha256(found.encode()).hexdigest()[:8]
 
 
@@ -111,8 +110,6 @@ JOB_SCHEDULE = Table(
     Column("since", UtcTime, nullable=False, comment="firings before it were not missed: nobody waited for them"),
 )
 
-_SHOWN = ("number", "job", "state", "planned", "started", "finished", "worker", "lease_until", "attempt")
-_SHOWN_AT_ITS_END = ("run", "severity", "message", "result")
 _OF_JOBS = ("number", "state", "severity", "message", "run")
 _OF_WORKERS = {"number", "job", "planned", "severity", "message", "worker", "lease_until", "noted", "stop"}
 
@@ -158,7 +155,8 @@ class WorkItem(Value):
     def as_job_run(self) -> dict[str, Any]:
         row = self.model_dump(mode="json")
         row["finished"] = row["ended"]
-        return {name: row[name] for name in (*_SHOWN, *_SHOWN_AT_ITS_END)}
+        shown = "number job state planned started finished worker lease_until attempt run severity message result"
+        return {name: row[name] for name in shown.split()}
 
 
 WORK = table_of(
@@ -228,15 +226,13 @@ class WorkTable(LedgerTable):
             return connection.execute(update(WORK).where(mine, _IS_OPEN).values(**values)).rowcount == 1
 
     def get(self, number: int) -> WorkItem:
-        with self._database.reading() as connection:
-            return read_row(WorkItem, connection.execute(select(WORK).where(WORK.c.number == number)).one())
+        (found,) = self._all(select(WORK).where(WORK.c.number == number))
+        return found
 
     def task(self, name: str) -> WorkItem:
-        with self._database.reading() as connection:
-            row = connection.execute(select(WORK).where(WORK.c.id == name, _IS_TASK)).one_or_none()
-        if row is None:
-            raise UnknownName("task", name, (), "GET /v1/tasks lists them")
-        return read_row(WorkItem, row)
+        if found := self._all(select(WORK).where(WORK.c.id == name, _IS_TASK)):
+            return found[0]
+        raise UnknownName("task", name, (), "GET /v1/tasks lists them")
 
     def tasks(self, limit: int, *, kind: str | None = None) -> list[WorkItem]:
         query = select(WORK).where(_IS_TASK).order_by(WORK.c.number.desc()).limit(limit)
@@ -428,27 +424,27 @@ def ended_by(error: BaseException, work: WorkItem, *, is_cancelled: bool = False
             return _over(WorkState.INTERRUPTED, message=f"interrupted: {name}")
 
 
+@dataclass
 class _Watched:
-    def __init__(self, progress: Progress, lease: Lease) -> None:
-        self._progress = progress
-        self._lease = lease
+    progress: Progress
+    lease: Lease
 
     @contextmanager
     def step(self, description: str, total: int | None = None) -> Iterator[ProgressStep]:
-        with self._progress.step(description, total) as step:
-            watched = _WatchedStep(step, self._lease, description, total)
+        with self.progress.step(description, total) as step:
+            watched = _WatchedStep(step, self.lease, {"step": description, "done": 0, "total": total})
             watched.advance(0)
             yield watched
 
 
+@dataclass
 class _WatchedStep:
-    def __init__(self, step: ProgressStep, lease: Lease, description: str, total: int | None) -> None:
-        self._step = step
-        self._lease = lease
-        self._shown: dict[str, Any] = {"step": description, "done": 0, "total": total}
+    step: ProgressStep
+    lease: Lease
+    shown: dict[str, Any]
 
     def advance(self, amount: int = 1) -> None:
-        self._lease.check()
-        self._shown = self._lease.step = {**self._shown, "done": self._shown["done"] + amount}
+        self.lease.check()
+        self.shown = self.lease.step = {**self.shown, "done": self.shown["done"] + amount}
         if amount:
-            self._step.advance(amount)
+            self.step.advance(amount)

@@ -13,8 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 
 from kgcheck.errors import LedgerError, UsageError
-from kgcheck.ledger.accounts import Role, Users
-from kgcheck.ledger.actions import ActionTable
+from kgcheck.ledger.accounts import ActionTable, Role, Users
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.service.access import BodyTooLarge, Principal, Refused, StartToken, TooManyRequests, action_of
 from kgcheck.service.bodies import json_of

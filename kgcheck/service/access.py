@@ -18,8 +18,7 @@ from starlette.datastructures import Headers
 
 from kgcheck import clock
 from kgcheck.errors import UsageError
-from kgcheck.ledger.accounts import LONGEST, Role, whoami
-from kgcheck.ledger.actions import ActionEntry
+from kgcheck.ledger.accounts import LONGEST, ActionEntry, Role, whoami
 from kgcheck.model import Value
 from kgcheck.settings import Settings
 from kgcheck.visible import visible

@@ -18,8 +18,7 @@ from kgcheck.choices import DEFAULT_PROFILE
 from kgcheck.context import Part, PartName
 from kgcheck.curation.project import Project, read_project
 from kgcheck.errors import StoreLocked
-from kgcheck.ledger.accounts import Users
-from kgcheck.ledger.actions import ActionTable
+from kgcheck.ledger.accounts import ActionTable, Users
 from kgcheck.ledger.ledger import Ledger, new_run_id
 from kgcheck.model import Value
 from kgcheck.progress import Progress

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import select
 
 from kgcheck import clock
-from kgcheck.ledger.accounts import Users
-from kgcheck.ledger.actions import ActionEntry, ActionTable
+from kgcheck.ledger.accounts import ActionEntry, ActionTable, Users
 from kgcheck.ledger.copying import STAYING
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease

@@ -19,8 +19,7 @@ import pytest
 from mcp import Client
 
 from kgcheck.curation.findings import DecisionOptions
-from kgcheck.ledger.accounts import Role, Users
-from kgcheck.ledger.actions import ActionTable
+from kgcheck.ledger.accounts import ActionTable, Role, Users
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.literature.documents import Document
 from kgcheck.literature.search import PaperHit

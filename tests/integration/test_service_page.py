@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 import pytest
 from fastapi.testclient import TestClient
 
-from kgcheck.ledger.saved_filters import MOST, SavedFilter, SavedFilterTable
+from kgcheck.ledger.accounts import MOST, SavedFilter, SavedFilterTable
 from kgcheck.literature.documents import Document
 from kgcheck.model import Evidence, Gap, Reason, Ref, Stance, Tier, World
 from kgcheck.service.page import nodes

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from kgcheck import __version__
 from kgcheck.curation.findings import LINE
-from kgcheck.ledger.actions import ActionEntry
+from kgcheck.ledger.accounts import ActionEntry
 from kgcheck.model import Value
 from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.service.access import Admin, Open, Viewer

@@ -14,10 +14,10 @@ from kgcheck.choices import chosen
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.findings import FACETS, LINE, NOT_REJECTED, FindingFilter, FindingPage, Occurrence, wanted
 from kgcheck.errors import KgcheckError, LedgerError, UnknownName, UsageError
+from kgcheck.ledger.accounts import SavedFilter, SavedFilterTable
 from kgcheck.ledger.comparisons import ComparisonState
 from kgcheck.ledger.decisions import Action, Decision, DecisionState
 from kgcheck.ledger.ledger import Run
-from kgcheck.ledger.saved_filters import SavedFilter, SavedFilterTable
 from kgcheck.literature.documents import SOURCE, Document
 from kgcheck.model import Change, ChangeKind, CheckType, Finding, Reason, Triple, all_reasons
 from kgcheck.report.tables import transcript_line
