@@ -4,7 +4,7 @@ A decision belongs to a finding and to its basis. When the basis changes, the fi
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -56,18 +56,22 @@ class Choice(Value):
 
     @model_validator(mode="after")
     def _fits(self) -> "Choice":
-        _refuse(not self.by.strip(), "a decision needs a name", "add --by NAME")
+        is_deferral, today = self.action is Action.DEFER, clock.today()
+        wrong: list[tuple[bool, str, str]] = [(not self.by.strip(), "a decision needs a name", "add --by NAME")]
         for name, text in (("name", self.by), ("note", self.note), ("choice", self.chosen or "")):
-            _refuse(len(text) > _LONGEST, f"the {name} has {len(text):,} characters, and {_LONGEST:,} are the most")
-            _refuse(not _is_text(text), f"the {name} cannot be written as UTF-8")
-        is_deferral = self.action is Action.DEFER
-        _refuse(is_deferral and not self.until, "a deferral needs its day", "add --until DATE, such as 2027-01-31")
-        _refuse(
-            bool(self.until) and not is_deferral, f"--until is of defer, not of {self.action.value}", "leave it out"
-        )
-        _refuse(self.chosen is not None and self.action is not Action.ACCEPT, "--choose is of accept", "leave it out")
-        today = clock.today()
-        _refuse(bool(self.until and self.until <= today), f"{self.until} is not after today, {today}")
+            length = f"the {name} has {len(text):,} characters, and {_LONGEST:,} are the most"
+            # Half of a pair cannot be written, and PostgreSQL has no NUL.
+            is_text = text.encode(errors="replace").decode() == text and "\x00" not in text
+            wrong += [(len(text) > _LONGEST, length, ""), (not is_text, f"the {name} cannot be written as UTF-8", "")]
+        wrong += [
+            (is_deferral and not self.until, "a deferral needs its day", "add --until DATE, such as 2027-01-31"),
+            (bool(self.until) and not is_deferral, f"--until is of defer, not of {self.action.value}", "leave it out"),
+            (self.chosen is not None and self.action is not Action.ACCEPT, "--choose is of accept", "leave it out"),
+            (bool(self.until and self.until <= today), f"{self.until} is not after today, {today}", ""),
+        ]
+        for is_so, message, hint in wrong:
+            if is_so:
+                raise UsageError(message, hint)
         return self
 
     def check(self, finding: Finding) -> None:
@@ -76,10 +80,11 @@ class Choice(Value):
         change = finding.change
         proposed = [*([change.to] if change.to is not None else []), *change.candidates] if change else []
         if self.chosen not in proposed:
-            shown = ", ".join(proposed[:_SHOWN]) + (f" and {len(proposed) - _SHOWN} more" if proposed[_SHOWN:] else "")
             raise UsageError(
                 f"{self.chosen!r} is not proposed for finding {finding.fingerprint}, {finding.task}",
-                f"choose from {shown}" if proposed else "nothing is proposed that could be chosen: leave --choose out",
+                f"choose from {_some(proposed)}"
+                if proposed
+                else "nothing is proposed that could be chosen: leave --choose out",
             )
 
     def about(self, finding: Finding, basis: str, at: datetime) -> Decision:
@@ -108,12 +113,8 @@ class Decisions:
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         found = list(findings)
-        return self._states(found, self.bases(found), today)
-
-    def _states(
-        self, findings: Iterable[Finding], bases: Mapping[str, str], today: date | None = None
-    ) -> dict[str, CurrentDecision]:
-        named = ((one.run, one.fingerprint, bases[one.fingerprint]) for one in findings)
+        bases = self.bases(found)
+        named = ((one.run, one.fingerprint, bases[one.fingerprint]) for one in found)
         return self.table.states(named, today or clock.today())
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
@@ -135,12 +136,12 @@ class Decisions:
             choice.check(finding)
         # Read first: what is decided from here on is no longer what was looked at.
         unless_after = last or (self.table.newest() if seen else None)
-        bases = self.bases(found)
-        before = self._states(found, bases)
+        bases, before = self.bases(found), self.beside(found)
         present = {name: version_of(bases[name], before[name]) for name in seen or () if name in before}
         changed = {name: now for name, now in present.items() if seen and seen[name] != now}
         if changed:
-            raise ChangedMeanwhile(*_changed(changed), changed)
+            known = f"not as they were any more: {_some(sorted(changed))}"
+            raise ChangedMeanwhile(known, "look again, and decide about them as they are now", changed)
         made = self.table.add(
             (choice.about(one, bases[one.fingerprint], at) for one in found), unless_after=unless_after
         )
@@ -177,23 +178,8 @@ def version_of(basis: str, decided: CurrentDecision) -> str:
     return f"{basis}.{decided.decision.number if decided.decision else 0}"
 
 
-def _changed(names: Collection[str]) -> tuple[str, str]:
-    some = ", ".join(sorted(names)[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"not as they were any more: {some}{more}", "look again, and decide about them as they are now"
-
-
-def _refuse(is_wrong: bool, message: str, hint: str = "") -> None:
-    if is_wrong:
-        raise UsageError(message, hint)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\x00" not in text
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def day_of(text: str | date | None) -> date | None:
@@ -225,19 +211,14 @@ def decide(
     if expected is None:
         return decisions.decide(_found(ledger, findings), choice, seen)
     last = decisions.table.newest()
-    if not isinstance(findings, Iterable):
-        # Counted before they are read: there may be a million.
-        _check_count(findings.count(), expected)
-    found = _found(ledger, findings)
-    _check_count(len(found), expected)
-    return decisions.decide(found, choice, seen, last)
-
-
-def _check_count(count: int, expected: int) -> None:
+    # Counted before they are read: there may be a million.
+    count = expected if isinstance(findings, Iterable) else findings.count()
+    found = _found(ledger, findings) if count == expected else []
+    count = len(found) if count == expected else count
     if count != expected:
-        raise ChangedMeanwhile(
-            f"{count:,} findings are meant, not {expected:,}", "look at them again", {"count": str(count)}
-        )
+        known = f"{count:,} findings are meant, not {expected:,}"
+        raise ChangedMeanwhile(known, "look at them again", {"count": str(count)})
+    return decisions.decide(found, choice, seen, last)
 
 
 def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingList") -> list[Finding]:
@@ -247,9 +228,6 @@ def _found(ledger: Ledger, findings: "str | Iterable[str | Finding] | FindingLis
         findings = [one.finding for one in findings.page()]
     known = [ledger.finding(one) if isinstance(one, str) else one for one in findings]
     return list({finding.fingerprint: finding for finding in known}.values())
-
-
-_TOGETHER = 500
 
 
 def take_back(ledger: Ledger, first: int, count: int, action: Action, by: str) -> list[Made]:
@@ -265,16 +243,13 @@ def take_back(ledger: Ledger, first: int, count: int, action: Action, by: str) -
     newest = decisions.current(one.fingerprint for one in together)
     standing = [one for one in together if newest[one.fingerprint].number == one.number]
     choice = Choice(action=Action.REOPEN, by=by)
-    return decisions.decide(_findings(ledger, standing), choice, last=last) if standing else []
-
-
-def _findings(ledger: Ledger, decisions: list[Decision]) -> Iterator[Finding]:
-    """Read the findings of decisions, as they were then: one by one they would take minutes."""
-    for some in batches(decisions, _TOGETHER):
+    found: list[Finding] = []
+    # As they were then, and together: one by one they would take minutes.
+    for some in batches(standing, 500):
         named = FINDING.c.fingerprint.in_([one.fingerprint for one in some])
         query = select(*FOUND).where(FINDING.c.run.in_({one.run for one in some}), named)
         runs = {one.fingerprint: one.run for one in some}
         with ledger.database.reading() as connection:
-            for row in connection.execute(query).all():
-                if runs[row.fingerprint] == row.run:
-                    yield finding_of(row)
+            rows = connection.execute(query).all()
+        found += [finding_of(row) for row in rows if runs[row.fingerprint] == row.run]
+    return decisions.decide(found, choice, last=last) if found else []

@@ -79,7 +79,10 @@ class ShownFindings:
         for kind, counts in self._counts.items():
             shown = [f for where in sorted(counts) for f in self._kept[kind, where][: share[kind, where]]]
             groups.append(Group(kind, shown, counts.total()))
-        return sorted(groups, key=_position)
+        types, marks_ = list(CheckType), list(TallyMark)
+        return sorted(
+            groups, key=lambda g: (types.index(g.kind.type), marks_.index(g.kind.mark), -g.total, g.kind.reason.value)
+        )
 
     def _share(self, room: int) -> dict[tuple[Kind, str], int]:
         sizes = {kind: counts.total() for kind, counts in self._counts.items()}
@@ -108,11 +111,6 @@ def fair(sizes: Mapping[_K, int], room: int) -> dict[_K, int]:
         given[key] = min(sizes[key], room // (len(sizes) - at))
         room -= given[key]
     return given
-
-
-def _position(group: Group) -> tuple[int, int, int, str]:
-    kind = group.kind
-    return list(CheckType).index(kind.type), list(TallyMark).index(kind.mark), -group.total, kind.reason.value
 
 
 MAX_SHOWN = 2_000
@@ -208,13 +206,7 @@ def unasked(tallies: Iterable[Tally]) -> list[Unasked]:
             counts[gap][t.outcome is Outcome.UNAVAILABLE] += t.count
             targets[gap][str(t.target)] += t.count
     found = [
-        Unasked(
-            gap.source,
-            gap.cause.words,
-            n[True],
-            n[False],
-            [name for name, _ in targets[gap].most_common()],
-        )
+        Unasked(gap.source, gap.cause.words, n[True], n[False], [name for name, _ in targets[gap].most_common()])
         for gap, n in counts.items()
     ]
     return sorted(found, key=lambda u: (-u.undecided, -u.decided, u.source))

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 _ROWS = 10_000
 """Findings that are turned into columns at a time."""
 
-_TIME = pa.timestamp("us", tz="UTC")
-
 _ARROW_TYPES: dict[Any, pa.DataType] = {
-    datetime: _TIME,
-    datetime | None: _TIME,
+    **dict.fromkeys((datetime, datetime | None), pa.timestamp("us", tz="UTC")),
     float | None: pa.float64(),
     tuple[str, ...]: pa.list_(pa.string()),
 }
@@ -37,21 +34,25 @@ EVIDENCE = pa.struct(
 GAP = pa.struct([pa.field("source", pa.string(), nullable=False), pa.field("cause", pa.string(), nullable=False)])
 """A deciding source that could not be looked at, and why."""
 
+
+def _texts(names: str, *, nullable: bool = True) -> list[pa.Field]:
+    return [pa.field(name, pa.string(), nullable=nullable) for name in names.split()]
+
+
 FINDINGS = pa.schema(
     [
-        *(pa.field(name, pa.string(), nullable=False) for name in ("run", "fingerprint", "type")),
-        *(pa.field(name, pa.string()) for name in ("subject_label", "subject_id", "subject_name", "relation")),
-        *(pa.field(name, pa.string()) for name in ("object_label", "object_id", "object_name")),
-        *(pa.field(name, pa.string()) for name in ("attribute", "rule", "value")),
-        *(pa.field(name, pa.string(), nullable=False) for name in ("outcome", "reason")),
-        pa.field("graph", pa.string()),
+        *_texts("run fingerprint type", nullable=False),
+        *_texts("subject_label subject_id subject_name relation object_label object_id object_name"),
+        *_texts("attribute rule value"),
+        *_texts("outcome reason", nullable=False),
+        *_texts("graph"),
         pa.field("confidence", pa.float64(), nullable=False),
-        pa.field("note", pa.string()),
+        *_texts("note"),
         pa.field("missing", pa.list_(GAP)),
-        *(pa.field(name, pa.string()) for name in ("change_kind", "change_to", "change_because")),
+        *_texts("change_kind change_to change_because"),
         pa.field("change_candidates", pa.list_(pa.string())),
         pa.field("evidence", pa.list_(EVIDENCE)),
-        pa.field("cause", pa.string()),
+        *_texts("cause"),
     ]
 )
 """Columns of `findings_arrow`."""

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from io import BytesIO
-from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
@@ -38,7 +37,11 @@ def junit(
     kept: set[tuple[str, str]] = set()
     number = -1
     for finding in findings:
-        suite = finding.task.type, str(_target(finding))
+        target = Target.of(finding.task)
+        if finding.task.type is CheckType.STRUCTURE:
+            # That of a structure rule on an edge has no attribute of its own.
+            target = target.model_copy(update={"attribute": None})
+        suite = finding.task.type, str(target)
         kept.add(_counted_as(suite, finding.mark, finding.verdict.reason))
         if compared.follows(finding):
             continue
@@ -65,8 +68,17 @@ def junit(
         cases = suites.setdefault(suite, [])
         if _counted_as(suite, tally.mark, tally.reason) not in kept:
             fails = not tally.reason.is_remark and _fails(tally.mark, fail_on, None, CurrentDecision())
-            cases.append(_counted(tally, suite, fails=fails))
-    return _written(run, suites, [_threshold(*one) for one in compared.thresholds.items()])
+            sources = f" ({tally.sources_line})" if tally.sources_line else ""
+            case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
+            words = f"{tally.count:,} tasks: {tally.reason.words}"
+            _end(case, tally.mark, words, tally.reason.value, fails=fails)
+            cases.append(case)
+    thresholds = TestSuite("thresholds")
+    for words, is_crossed in compared.thresholds.items():
+        case = TestCase(_shown(words), "kgcheck.thresholds")
+        case.result = [Failure(_shown(words), "threshold")] if is_crossed else []
+        thresholds.add_testcase(case)
+    return _written(run, suites, [thresholds] if compared.thresholds else [])
 
 
 def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: CurrentDecision) -> bool:
@@ -86,12 +98,6 @@ def _fails(mark: TallyMark, fail_on: str, state: str | None, decided: CurrentDec
 def _counted_as(suite: _Suite, mark: TallyMark, reason: Reason) -> tuple[str, str]:
     """Key that a tally shares with the findings that it counts; a rule of the whole graph has them in other suites."""
     return ("structure", reason.value) if suite[0] is CheckType.STRUCTURE else (str(suite), mark.value)
-
-
-def _target(finding: Finding) -> Target:
-    """The part of the schema that a finding is of; that of a structure rule on an edge has no attribute of its own."""
-    target = Target.of(finding.task)
-    return target.model_copy(update={"attribute": None}) if finding.task.type is CheckType.STRUCTURE else target
 
 
 def _case(
@@ -122,14 +128,6 @@ def _case(
     return case
 
 
-def _counted(tally: Tally, suite: _Suite, *, fails: bool) -> TestCase:
-    sources = f" ({tally.sources_line})" if tally.sources_line else ""
-    case = TestCase(_shown(f"{tally.count:,} {tally.reason.value}{sources}"), _class_name(suite))
-    words = f"{tally.count:,} tasks: {tally.reason.words}"
-    _end(case, tally.mark, words, tally.reason.value, fails=fails)
-    return case
-
-
 def _end(case: TestCase, mark: TallyMark, words: str, kind: str, lines: Iterable[str] = (), *, fails: bool) -> None:
     if fails:
         failure = Failure(_shown(words), _shown(kind))
@@ -147,55 +145,35 @@ def _class_name(suite: _Suite) -> str:
     return _shown(f"kgcheck.{suite[0].value}.{suite[1].replace(' ', '_')}")
 
 
-def _threshold(words: str, is_crossed: bool) -> TestCase:
-    case = TestCase(_shown(words), "kgcheck.thresholds")
-    case.result = [Failure(_shown(words), "threshold")] if is_crossed else []
-    return case
-
-
-def _written(run: Run, suites: dict[_Suite, list[TestCase]], thresholds: list[TestCase]) -> str:
+def _written(run: Run, suites: dict[_Suite, list[TestCase]], first: list[TestSuite]) -> str:
     whole = JUnitXml(f"kgcheck {run.id}")
-    if thresholds:
-        limits = TestSuite("thresholds")
-        limits.add_testcases(thresholds)
-        whole.add_testsuite(limits)
     if not run.finished:
-        whole.add_testsuite(_cut_off(run))
+        # What is not there is no success.
+        case, cut_off = TestCase("finished", "kgcheck.run"), TestSuite("run")
+        case.result = [Error(f"the run was cut off: kgcheck audit --resume {run.id}", "cut off")]
+        cut_off.add_testcase(case)
+        first = [*first, cut_off]
+    for suite_of_run in first:
+        whole.add_testsuite(suite_of_run)
+    state = "finished" if run.finished else "cut off"
+    releases = "; ".join(map(str, run.releases)) or "none"
+    about = {"run": run.id, "state": state, "store": run.store, "profile": run.profile, "releases": releases}
     order = list(CheckType)
     for suite in sorted(suites, key=lambda s: (order.index(s[0]), s[1])):
         part = TestSuite(_shown(f"{suite[0].value}: {suite[1]}"))
         part.timestamp = f"{run.started:%Y-%m-%dT%H:%M:%S}"
-        for name, value in _properties(run).items():
+        for name, value in about.items():
             part.add_property(name, _shown(value))
         part.add_testcases(suites[suite])
         whole.add_testsuite(part)
     whole.update_statistics()  # type: ignore[no-untyped-call]
     # Jenkins has no such number of the whole, only of each suite; and nobody timed the cases.
-    _without(whole, "skipped", "time")
-    for part in whole:
-        _without(part, "time")
+    whole._elem.attrib.pop("skipped", None)
+    for element in (whole, *whole):
+        element._elem.attrib.pop("time", None)
     out = BytesIO()
     whole.write(out, pretty=False)
     return out.getvalue().decode() + "\n"
-
-
-def _cut_off(run: Run) -> TestSuite:
-    """Note a run that did not come to its end: what is not there is no success."""
-    case, suite = TestCase("finished", "kgcheck.run"), TestSuite("run")
-    case.result = [Error(f"the run was cut off: kgcheck audit --resume {run.id}", "cut off")]
-    suite.add_testcase(case)
-    return suite
-
-
-def _properties(run: Run) -> dict[str, str]:
-    state = "finished" if run.finished else "cut off"
-    releases = "; ".join(map(str, run.releases)) or "none"
-    return {"run": run.id, "state": state, "store": run.store, "profile": run.profile, "releases": releases}
-
-
-def _without(element: Any, *names: str) -> None:
-    for name in names:
-        element._elem.attrib.pop(name, None)
 
 
 def _shown(text: str) -> str:

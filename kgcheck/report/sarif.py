@@ -33,10 +33,7 @@ _LEVELS = {
     TallyMark.SUPPORTED: ("pass", "none"),
     TallyMark.RIGHTLY_ABSENT: ("pass", "none"),
 }
-"""Kind and level of each mark; a level that is not none stands only beside the kind fail."""
-
-_REMARK = "fail", "note"
-"""Kind and level of a remark: a level that is not none stands only beside the kind fail."""
+"""Kind and level of each mark."""
 
 _BASELINE = {
     "new": "new",
@@ -114,17 +111,15 @@ class _Rules:
                 "defaultConfiguration": {"level": level},
                 "properties": {"tags": [finding.task.type.value, kind]},
             }
-            self.listed.append(_rule(name, reason.value, reason.words) | more)
+            words = {"shortDescription": {"text": _plain(f"{reason.words}.")}}
+            shown = "".join(word.capitalize() for word in reason.value.split("_"))
+            self.listed.append({"id": name, "name": shown, **words, **more})
         return name, place
 
 
 def _level(finding: Finding) -> tuple[str, str]:
-    return _REMARK if finding.verdict.reason.is_remark else _LEVELS[finding.mark]
-
-
-def _rule(id_: str, name: str, words: str) -> dict[str, Any]:
-    shown = "".join(word.capitalize() for word in name.split("_"))
-    return {"id": id_, "name": shown, "shortDescription": {"text": _plain(f"{words}.")}}
+    # A level that is not none stands only beside the kind fail.
+    return ("fail", "note") if finding.verdict.reason.is_remark else _LEVELS[finding.mark]
 
 
 def _result(
@@ -156,7 +151,8 @@ def _result(
     if compared.before:
         result["baselineState"] = _BASELINE.get(state or "", "unchanged") if state else "unchanged"
     if decided.state in _SUPPRESSED:
-        result["suppressions"] = [_suppression(decided)]
+        shown = {"kind": "external", "status": _SUPPRESSED[decided.state], "properties": _decision(decided)}
+        result["suppressions"] = [shown | {"justification": visible(decided.words)}]
     elif compared is not ALONE:
         # An empty list says that it is not suppressed; none, that nobody knows.
         result["suppressions"] = []
@@ -215,42 +211,23 @@ def _decision(decided: CurrentDecision) -> dict[str, Any]:
     return {**shown, **({"until": str(made.until)} if made.until else {}), "stands": decided.stands}
 
 
-def _suppression(decided: CurrentDecision) -> dict[str, Any]:
-    return {
-        "kind": "external",
-        "status": _SUPPRESSED[decided.state],
-        "justification": visible(decided.words),
-        "properties": _decision(decided),
-    }
-
-
 def _invocation(run: Run, tallies: Iterable[Tally], left_out: int, exit_code: int) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "executionSuccessful": run.finished is not None,
-        "startTimeUtc": _time(run.started),
-        "exitCode": exit_code,
-        "toolExecutionNotifications": [_notification(*n) for n in _notifications(run, tallies, left_out)],
-    }
-    return shown | ({"endTimeUtc": _time(run.finished)} if run.finished else {})
-
-
-def _notifications(run: Run, tallies: Iterable[Tally], left_out: int) -> Iterator[tuple[str, str]]:
-    if not run.finished:
-        yield "error", f"the run was cut off: kgcheck audit --resume {run.id}"
-    for warning in run.warnings:
-        yield "warning", warning
     missing = Counter[str]()
     for t in tallies:
         if t.outcome is Outcome.UNAVAILABLE:
             missing[f"{t.type.value} of {t.target}: {t.sources_line}"] += t.count
-    for what, count in missing.most_common():
-        yield "warning", f"could not look: {count:,} {what}"
+    notes = [] if run.finished else [("error", f"the run was cut off: kgcheck audit --resume {run.id}")]
+    notes += [("warning", warning) for warning in run.warnings]
+    notes += [("warning", f"could not look: {count:,} {what}") for what, count in missing.most_common()]
     if left_out:
-        yield "note", f"{left_out:,} findings are not shown: kgcheck report {run.id}"
-
-
-def _notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": _plain(text)}}
+        notes.append(("note", f"{left_out:,} findings are not shown: kgcheck report {run.id}"))
+    shown: dict[str, Any] = {
+        "executionSuccessful": run.finished is not None,
+        "startTimeUtc": _time(run.started),
+        "exitCode": exit_code,
+        "toolExecutionNotifications": [{"level": level, "message": {"text": _plain(text)}} for level, text in notes],
+    }
+    return shown | ({"endTimeUtc": _time(run.finished)} if run.finished else {})
 
 
 def _plain(text: str) -> str:
