@@ -11,9 +11,8 @@ from typing import Any, cast
 import neo4j
 import pytest
 
-from kgcheck.checks.verdicts import verdict as judged
 from kgcheck.curation.operations import Operation, Patch, in_words
-from kgcheck.curation.patch_maker import Wanted, fitting, operation_for, patch_of, statements_of
+from kgcheck.curation.patch_maker import fitting, patch_of, statements_of
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
@@ -21,7 +20,7 @@ from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
-from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Reason, Stance, Tier, World
+from kgcheck.model import CheckType
 from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
@@ -52,7 +51,6 @@ from tests.support.patches import (
     set_value,
     why,
 )
-from tests.unit.test_verdicts import told
 
 
 @pytest.fixture(params=["embedded", "neo4j"])
@@ -165,18 +163,6 @@ def test_a_patch_says_what_becomes_of_edges_that_meet_others_or_would_loop(store
     with store.statements(write=False) as run:
         _, misfits = fitting([add_edge(edge("B", "D"), source="x")], DraftGraph(StoreChanges(store, run)))
     assert [why for _, why in misfits] == ["the edge B ACTS_ON D is there already"]
-
-
-def test_an_edge_that_would_lead_from_a_node_to_itself_is_retired(store: OpenedStore) -> None:
-    found = told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=Reason.ENDPOINT_MERGED, about="head")
-    verdict = judged(CheckType.TRIPLE, [found.model_copy(update={"candidates": ("B", "C")})])
-    task = CheckTask(type=CheckType.TRIPLE, subject=ref("A"), relation="ACTS_ON", object=ref("B"))
-    change = Change(kind=ChangeKind.REVIEW, candidates=("B", "C"), because="endpoint merged")
-    finding = Finding(run="run", fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
-    with store.statements(write=False) as run:
-        chosen = [operation_for(Wanted(finding, to), StoreChanges(store, run)) for to in ("B", "C")]
-
-    assert [in_words(o) for o in chosen] == ["retire the edge A ACTS_ON B", "re-point the head of A ACTS_ON B to C"]
 
 
 def test_what_is_done_is_stamped_and_written_down_in_the_store(store: OpenedStore) -> None:
@@ -402,41 +388,6 @@ def test_no_statement_about_the_edges_of_two_nodes_goes_through_all_of_a_hub(
     found = list(operators(plan))
     assert any("IndexSeek" in operator for operator in found)
     assert not any("Expand(All)" in operator for operator in found), found
-
-
-@pytest.mark.slow
-def test_what_a_patch_has_read_is_held(server: tuple[Official, OpenedStore]) -> None:
-    official, store = server
-
-    def is_free(statement: str) -> bool:
-        """Whether somebody else can do this meanwhile."""
-        with official.target.driver() as driver, driver.session() as session:
-            try:
-                with session.begin_transaction(timeout=5) as transaction:
-                    transaction.run(cast(Any, statement)).consume()
-                    transaction.rollback()
-            except neo4j.exceptions.Neo4jError:
-                return False
-            return True
-
-    changing = (
-        "MATCH (n:Protein {id: 'A'}) SET n.name = 'x'",
-        "MATCH (:Protein {id: 'A'})-[r:ACTS_ON]->(:Protein {id: 'C'}) SET r.score = 1.0",
-        "MATCH (:Gene {id: 'G2'})-[r]->(:Protein {id: 'B'}) SET r.source = 'x'",
-        "MATCH (:Protein {id: 'C'})-[r:ACTS_ON]->(:Protein {id: 'A'}) SET r.score = 1.0",
-    )
-    before = content_digest(store)
-    with store.statements(write=True) as run, ThreadPoolExecutor(len(changing)) as pool:
-        changes = StoreChanges(store, run)
-        changes.lock([ref("A")])
-        changes.edges(edge("A", "C"))
-        changes.edges_of(ref("B"))
-        free = list(pool.map(is_free, changing))
-
-    # The last one is of an end, but nobody has read it: of a hub there are millions.
-    assert free == [False, False, False, True]
-    assert content_digest(store) == before
-    assert all(map(is_free, changing))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckTask, CheckType, Outcome, Reason, Verdict
 from kgcheck.report.render import render
-from tests.support import loopback, quick_of
+from tests.support import loopback
 from tests.support.audits import MemoryStore, comparable, demo, kgcheck
 from tests.support.facts import Facts, attribute, existence, potential, triple
 from tests.support.loopback import Fault
@@ -107,12 +107,6 @@ def test_verdicts_with_live_sources(number: int, judged_live: list[Verdict]) -> 
             assert one.release in ("2026_03", "12.0")
             assert one.record
             assert abs(one.retrieved_at - clock.exact_now()) < timedelta(minutes=2)
-
-
-def test_a_deleted_end_tells_uniprots_reason_and_uniparc(world: World) -> None:
-    (said,) = world.verdict(existence("Protein A0A009ZZZ1")).evidence
-
-    assert said.value == "deleted; Not part of a reference proteome; UniParc UPI0000128BBF"
 
 
 FAULTS: list[tuple[str, Fault]] = [
@@ -207,53 +201,6 @@ def test_a_thousand_checks_take_three_calls_and_a_second_audit_none(world: World
     again = world.audit(store, tmp_path / "b.sqlite", types=(CheckType.EXISTENCE, CheckType.ATTRIBUTE))
     assert comparable(again) == comparable(first)
     assert world.calls == before
-
-
-def _of_species(world: World) -> None:
-    """Two proteins of the mouse, and one of a strain that STRING files under another number."""
-    mouse: dict[str, Any] = {"organism": {"scientificName": "Mus musculus", "taxonId": 10090}}
-    strain: dict[str, Any] = {
-        "organism": {"scientificName": "a strain", "taxonId": 559292},
-        "uniProtKBCrossReferences": [{"database": "STRING", "id": "4932.Y1"}],
-    }
-    world.uniprot.add(*(entry(a, **mouse) for a in ("Q10001", "Q10002")))
-    world.uniprot.add(*(entry(a, **strain) for a in ("Q20001", "Q20002")))
-    world.string.knows(Q10001="10090.M1", Q10002="10090.M2", Q20001="4932.Y1", Q20002="4932.Y2")
-    world.string.link("10090.M1", "10090.M2", 0.8, ncbiTaxonId=10090)
-    world.string.link("4932.Y1", "4932.Y2", 0.6, ncbiTaxonId=4932)
-
-
-def test_pairs_of_several_species_in_one_run(world: World, tmp_path: Path) -> None:
-    _of_species(world)
-    pairs = [
-        ("P10001", "P10002"),
-        ("Q10001", "Q10002"),
-        ("Q20001", "Q20002"),
-        ("P10001", "Q10001"),
-        ("Q10002", "Q10004"),
-    ]
-    rows = [{"head": a, "tail": b} for a, b in pairs]
-    store = MemoryStore({}, {"Protein ACTS_ON Protein": rows})
-    world.uniprot.add(entry("Q10004", organism={"taxonId": 10090}))
-    done = world.audit(store, tmp_path / "a.sqlite", types=(CheckType.TRIPLE,), keep_all=True)
-    judged = {(f.task.subject.id, f.task.object and f.task.object.id): f.verdict for f in done.findings}
-
-    assert {ends: (v.outcome, v.reason) for ends, v in judged.items()} == {
-        ("P10001", "P10002"): (SUPPORTED, Reason.CONFIRMED),
-        ("Q10001", "Q10002"): (SUPPORTED, Reason.CONFIRMED),
-        ("Q20001", "Q20002"): (SUPPORTED, Reason.CONFIRMED),
-        ("P10001", "Q10001"): (INSUFFICIENT, Reason.NOTHING_FOUND),
-        ("Q10002", "Q10004"): (INSUFFICIENT, Reason.UNMAPPED_IDENTIFIER),
-    }
-    (apart,) = judged["P10001", "Q10001"].evidence
-    assert apart.value == "no network links proteins of two species, 9606 and 10090"
-    assert apart.release == "12.0"
-    (mouse,) = judged["Q10001", "Q10002"].evidence
-    assert mouse.url.endswith("identifiers=10090.M1%0d10090.M2&species=10090&required_score=150")
-    asked = [(c.path.rsplit("/")[-1], c.form["species"]) for c in world.string.server.calls if c.form]
-    assert sorted(asked) == sorted(
-        (path, s) for path in ("get_string_ids", "network") for s in ("9606", "10090", "4932")
-    )
 
 
 def test_a_refusal_is_an_end_and_a_run_with_one_is_finished(world: World, tmp_path: Path) -> None:
@@ -377,43 +324,6 @@ def test_live_answers_come_before_the_snapshot(world: World, snapshot: Path) -> 
     assert [(v.outcome, v.reason) for v in judged] == [(outcome, reason) for _, outcome, reason in OVER_A_SNAPSHOT]
 
 
-@pytest.fixture(scope="module")
-def terms_of_comments(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    facts = Facts()
-    terms = facts.release("do", complete=True).link("HAS_PARENT", "DOID:41", "DOID:4")
-    terms.link("HAS_PARENT", "DOID:42", "DOID:4").entities("Disease", "DOID:4", "DOID:41", "DOID:42", "DOID:43")
-    terms.value("DOID:41", "xref", "OMIM:100100").value("DOID:42", "xref", "MIM:100200")
-    tissues = facts.release("bto", complete=True).entities("Tissue", "BTO:0000142", "BTO:0000759")
-    tissues.value("BTO:0000142", "name", "brain").value("BTO:0000759", "name", "liver")
-    facts.release("pubmed").entity("PMID:7", state="withdrawn")
-    return facts.build(tmp_path_factory.mktemp("terms"))
-
-
-@pytest.mark.slow
-def test_comments_of_a_live_entry_in_the_terms_of_the_snapshot(world: World, terms_of_comments: Path) -> None:
-    expected = {
-        "Disease DOID:41": (SUPPORTED, Reason.CONFIRMED),
-        "Disease DOID:4": (SUPPORTED, Reason.CONFIRMED_BY_DESCENDANT),
-        "Disease DOID:42": (INSUFFICIENT, Reason.RETRACTED_EVIDENCE),
-        "Disease DOID:43": (INSUFFICIENT, Reason.NOTHING_FOUND),
-        "Tissue BTO:0000142": (SUPPORTED, Reason.CONFIRMED),
-        "Tissue BTO:0000759": (INSUFFICIENT, Reason.NOTHING_FOUND),
-    }
-
-    def disease(mim: str, paper: str) -> dict[str, Any]:
-        origin = [{"evidenceCode": "ECO:0000269", "source": "PubMed", "id": paper}]
-        named = {"diseaseId": "x", "diseaseCrossReference": {"database": "MIM", "id": mim}, "evidences": origin}
-        return {"commentType": "DISEASE", "disease": named}
-
-    told = {"commentType": "TISSUE SPECIFICITY", "texts": [{"value": "Expressed in brain. Not detected in liver."}]}
-    world.uniprot.add(entry("P10006", comments=[disease("100100", "6"), disease("100200", "7"), told]))
-    judged = world.verdicts([triple("Protein P10006", "ASSOCIATED_WITH", term) for term in expected], terms_of_comments)
-
-    assert {term: (v.outcome, v.reason) for term, v in zip(expected, judged, strict=True)} == expected
-    for verdict in judged:
-        assert {e.release for e in verdict.evidence if e.source == "uniprot"} == {"2026_03"}
-
-
 def test_a_source_that_is_down_leaves_its_snapshot(world: World, snapshot: Path) -> None:
     world.uniprot.server.always = world.string.server.always = loopback.reset
     judged = world.verdicts([existence("Protein P10001"), _acts_on("P10001", "P10003")], snapshot)
@@ -437,36 +347,6 @@ def test_the_command_line_checks_and_audits_live(world: World, tmp_path: Path, m
     calls = world.calls
     offline = kgcheck(*audit, "--offline", cwd=tmp_path)
     assert '"id_deleted"' in offline.out
-    assert world.calls == calls
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", quick_of((CheckType.EXISTENCE, CheckType.ATTRIBUTE, CheckType.TRIPLE), CheckType.TRIPLE)
-)
-def test_the_same_audit_again_opens_no_connection(kind: CheckType, world: World, tmp_path: Path) -> None:
-    world.uniprot.add(*(entry(f"P1000{n}", uniProtkbId=f"9606.E{n}") for n in (2, 3, 4)))
-    names = [
-        {"id": i, "name": "GEN1"} for i in ("P10001", "P10002", "P10003", "P10004", "B4DFC2", "I8FBX0", "A0A999ZZZ9")
-    ]
-    pairs = [{"head": "P10003", "tail": "P10001"}, {"head": "P10001", "tail": "B4DFC2"}]
-    of_protein = {"Protein ACTS_ON Protein": pairs, "Protein CURATED_INTERACTS_WITH Protein": pairs}
-    store = MemoryStore({"Protein": names, "Protein_structure": [{"id": "1TUP"}]}, of_protein)
-    asked: dict[str, Any] = {"types": (kind,), "keep_all": True, "ids": ("P10001",)}
-    if kind in (CheckType.EXISTENCE, CheckType.ATTRIBUTE):
-        asked["ids"] = ()
-    first = world.audit(store, tmp_path / "a.sqlite", **asked)
-    calls = world.calls
-    assert calls
-    again = world.audit(store, tmp_path / "b.sqlite", **asked)
-    assert world.calls == calls
-    # Gone for good, so that one call would fail.
-    world.uniprot.server.always = world.string.server.always = loopback.reset
-    offline = world.audit(store, tmp_path / "c.sqlite", settings={"offline": True}, **asked)
-
-    assert len(first.findings) > 2
-    assert {f.verdict.outcome for f in first.findings} - {UNAVAILABLE}
-    assert comparable(first) == comparable(again) == comparable(offline)
     assert world.calls == calls
 
 

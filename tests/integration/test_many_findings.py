@@ -132,17 +132,6 @@ def test_who_asks_meanwhile_waits_and_nothing_is_counted_twice(
     assert sorted(counted) == [False, False, True, True]
 
 
-def test_counts_are_made_again_when_findings_of_a_run_are_written_again(tmp_path: Path) -> None:
-    place, of = tmp_path / "ledger.sqlite", audit(BEFORE, LAST)
-    with Ledger(place) as ledger:
-        written(ledger, of, [finding(of, "P001")])
-    with Workspace(ledger=place) as workspace:
-        assert workspace.facets(workspace.list_findings()).total == 1
-        with Ledger(place) as ledger:
-            ledger.record(of, "one more piece", [finding(of, "P002")], [tally()])
-        assert workspace.facets(workspace.list_findings()).total == 2
-
-
 def test_only_who_writes_has_much_memory_for_pages(tmp_path: Path) -> None:
     def memory(connection: Any) -> int:
         return int(connection.exec_driver_sql("PRAGMA cache_size").scalar_one())

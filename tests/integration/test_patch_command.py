@@ -4,20 +4,19 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from kgcheck import clock
-from kgcheck.curation.operations import Patch, read_patch, write_patch
+from kgcheck.curation.operations import Patch, read_patch
 from kgcheck.curation.patch_maker import LeftOut, patch_page
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.store import DONE, LOAD, STORE_ID, UNDER_WAY
+from kgcheck.graph.store import STORE_ID
 from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import ChangeKind, Finding
-from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from tests.support.audits import Said, audited, demo, kgcheck
 from tests.support.contents import content_digest
@@ -231,84 +230,6 @@ def test_make_refuses(place: Place) -> None:
     assert refused.refuses("run ")
     assert f"is of the store that was at {place.store}" in refused.err
     assert not (place.folder / "p2").exists()
-
-
-def test_a_value_that_changed_since_the_audit_is_left_out(place: Place) -> None:
-    with EmbeddedStore(place.store, CKG, create=True) as store, store.statements(write=True) as run:
-        run("MATCH (n:Protein {id: 'O60260'}) SET n.name = $name", {"name": HOSTILE})
-    finding = place.finding("O60260", "attribute", "name")
-
-    made_ = place.run("make", "--finding", finding.fingerprint, "--out", place.out)
-
-    assert made_.code == 1
-    assert "Protein O60260.name is another value now than the finding saw" in made_.err
-
-
-EDITS: dict[str, tuple[Any, str]] = {
-    "a value": (lambda text: text.replace('"to": "PRKN"', '"to": "X"'), "was edited or cut short"),
-    "who made it": (lambda text: text.replace('"by": "', '"by": "not '), "was edited or cut short"),
-    "the store": (lambda text: text.replace("graph.lbdb", "other.lbdb"), "was edited or cut short"),
-    "cut short": (lambda text: text.splitlines()[0] + "\n", "was edited or cut short"),
-    "a line more": (lambda text: text + text.splitlines()[1] + "\n", "was edited or cut short"),
-    "another format": (lambda text: text.replace("kgcheck patch 1", "kgcheck patch 2"), "is of the format 'kgcheck pa"),
-    "empty": (lambda text: "", "is no patch"),
-    "no JSON": (lambda text: "x" + text, "is no patch"),
-    "no header": (lambda text: text.split("\n", 1)[1], "is no patch: it has no header"),
-    "nested": (lambda text: "[" * 100_000, "is no patch"),
-    "not UTF-8": (lambda text: b"\xff\xfe" + text.encode(), "is not UTF-8"),
-}
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_patch_is_refused(tmp_path: Path, edit: str) -> None:
-    store = tmp_path / "graph.lbdb"
-    shutil.copy(graph_file(), store)
-    with EmbeddedStore(store, CKG) as opened:
-        write_patch(tmp_path, made(opened, set_value(ref("A"), "name", "PRKN")))
-    path = tmp_path / "patch.jsonl"
-    change, message = EDITS[edit]
-    text = change(path.read_text())
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-
-    for act in ("apply", "check", "undo"):
-        ended = kgcheck("patch", act, tmp_path, "--store", store, cwd=tmp_path)
-        assert ended.refuses(f"{path} "), ended.err
-        assert message in ended.err
-    nowhere = kgcheck("patch", "apply", tmp_path / "none", "--store", store, cwd=tmp_path)
-    assert nowhere.refuses("there is no patch in ")
-
-
-def test_a_patch_fits_one_store_and_one_profile(place: Place, tmp_path: Path) -> None:
-    patched(place)
-    other = tmp_path / "other.lbdb"
-    as_another(place.store, other)
-
-    for act in ("apply", "check", "undo"):
-        refused = kgcheck("patch", act, place.out, "--store", other, cwd=tmp_path)
-        assert refused.refuses("the patch ")
-        assert f"is for the store that was at {place.store}, and {other} is another one" in refused.err
-    nowhere = kgcheck("patch", "apply", place.out, "--store", tmp_path / "none", cwd=tmp_path)
-    assert nowhere.refuses("there is no graph at")
-    assert not (tmp_path / "none").exists()
-    other_profile = tmp_path / "mine"
-    other_profile.mkdir()
-    text = (profile_dir("ckg") / "graph.toml").read_text().replace('name = "ckg"', 'name = "mine"', 1)
-    (other_profile / "graph.toml").write_text(text)
-    refused = kgcheck("patch", "apply", place.out, "--store", place.store, "--profile", other_profile, cwd=tmp_path)
-    assert refused.code == 2
-    assert "holds a graph of profile 'ckg'" in refused.err
-
-
-def test_a_store_that_is_half_loaded_or_in_use_is_left_alone(place: Place) -> None:
-    patched(place)
-    with EmbeddedStore(place.store, CKG, create=True) as store:
-        store.set_meta(LOAD, UNDER_WAY)
-    refused = place.run("apply", place.id)
-    assert refused.refuses("the last load into ")
-    with EmbeddedStore(place.store, CKG, create=True) as store:
-        store.set_meta(LOAD, DONE)
-    with EmbeddedStore(place.store, CKG):
-        assert place.run("apply", place.id).refuses("the store ")
 
 
 # --- what people read ----------------------------------------------------------------------------------

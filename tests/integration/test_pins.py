@@ -92,16 +92,6 @@ def test_a_wrong_pins_file_ends_with_2_before_the_graph_is_read(tmp_path: Path, 
     assert not (tmp_path / "home").exists()
 
 
-def test_an_audit_of_a_part_claims_nothing_of_the_other_pins(tmp_path: Path) -> None:
-    release(tmp_path / "v1", GOOD, BAD)
-    pin("must_not", "HGNC:1884", "biolink:related_to", "MONDO:0005148", "--because", "PMID:1", cwd=tmp_path)
-
-    for part in (("--id", "MONDO:0009061"), ("--without-rule", "pins")):
-        said = kgcheck("audit", "v1", *part, cwd=tmp_path)
-        assert "1 pin, all kept, as far as they were looked at" in said.err
-    assert "1 pin, 1 not kept" in kgcheck("audit", "v1", cwd=tmp_path).err
-
-
 def test_what_is_mended_again_is_fixed_or_gone_and_without_pins_it_is_unchecked(tmp_path: Path) -> None:
     named = ("--release-of", "g", "--fail-on", "new", "--without-rule", "orphan_node", "--without-rule", "counts")
 
@@ -119,35 +109,3 @@ def test_what_is_mended_again_is_fixed_or_gone_and_without_pins_it_is_unchecked(
     audit(BAD)
     (tmp_path / "kgcheck.pins.tsv").unlink()
     assert audit(BAD) == (0, {("returned", "unchecked"), ("absent", "unchecked")})
-
-
-def test_a_loaded_store_holds_pins(tmp_path: Path) -> None:
-    files, mine = release(tmp_path / "v1", GOOD), tmp_path / "mine"
-    (files / "nodes.tsv").write_text("id\tname\nHGNC:1884\tCFTR\nMONDO:0009061\tcystic fibrosis\n", encoding="utf-8")
-    mine.mkdir()
-    (mine / "graph.toml").write_text(
-        '[profile]\nname = "mine"\nversion = 1\ntitle = "things"\n'
-        '[[labels]]\nname = "Thing"\nmeaning = "a thing"\nid_pattern = ".+"\nid_example = "HGNC:1884"\n'
-        '[labels.properties]\nname = { type = "string" }\n'
-        '[[relations]]\ntype = "related_to"\nhead = "Thing"\ntail = "Thing"\n'
-        '[relations.properties]\nprimary_knowledge_source = { type = "string" }\n',
-        encoding="utf-8",
-    )
-    (mine / "files.toml").write_text(
-        '[[nodes]]\nfile = "nodes.tsv"\nlabel = "Thing"\nid = "id"\nproperties = { name = "name" }\n'
-        '[[edges]]\nfile = "edges.tsv"\nhead = "Thing"\nrelation = "related_to"\ntail = "Thing"\n'
-        'from = "subject"\nto = "object"\nproperties = { primary_knowledge_source = "primary_knowledge_source" }\n',
-        encoding="utf-8",
-    )
-    store = ("--store", "g.lbdb", "--profile", "./mine")
-    loaded = kgcheck("load", "v1", *store, cwd=tmp_path)
-    assert loaded.code == 0, loaded.err
-    pin("must_not", "HGNC:1884", "biolink:related_to", "MONDO:0009061", "--because", "PMID:1", cwd=tmp_path)
-    pin("must", "HGNC:1884", "--because", "HGNC", cwd=tmp_path)
-
-    audit = kgcheck("audit", *store, "--type", "structure", "--format", "json", cwd=tmp_path)
-
-    (found,) = (f for f in json.loads(audit.out)["findings"] if f["reason"].startswith("pinned"))
-    assert found["reason"] == "pinned_returned"
-    assert found["value"].startswith("mended, returned (of infores:omim); must not be: PMID:1")
-    assert "2 pins, 1 not kept" in audit.err

@@ -280,17 +280,3 @@ def test_python_of_the_pages_runs(
     assert "id_previous" in told
     assert "refuted" in told
     assert "unavailable" in printed["docs/howto_python.md", 1]
-
-
-def test_check_of_one_fact(tmp_path: Path) -> None:
-    text = (ROOT / "docs/howto_check.md").read_text(encoding="utf-8")
-    line = re.search(r"^\$ (kgcheck check [^\n]* --transcript)\n(\[.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert line
-    where = ("--store", core_demo().store, "--reference", core_demo().reference)
-
-    ended = kgcheck(*shlex.split(line[1])[1:], *where, cwd=tmp_path)
-
-    assert ended.code == 1
-    said = re.sub(" +\n", "\n", ended.err + ended.out).splitlines()
-    told = [shown.removesuffix(" ...") for shown in line[2].splitlines()]
-    assert [one for one in told if not any(each.startswith(one) for each in said)] == []

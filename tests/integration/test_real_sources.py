@@ -10,10 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from kgcheck.audit.run import Audit
-from kgcheck.bench.kgcheck import Checker, metrics
-from kgcheck.bench.make import BenchMaker, leaks
-from kgcheck.bench.truth import Truths
-from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
@@ -190,21 +186,3 @@ def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:
         refuted = {t.reason for t in real.tallies if str(t.target) == target and t.outcome is REFUTED}
         assert refuted == {Reason.ENDPOINT_DELETED}
         assert real.counted(target, Reason.CONFIRMED) > 19_000
-
-
-@pytest.mark.nightly
-def test_a_benchmark_set_of_the_graph(real: Real, tmp_path: Path) -> None:
-    store, reference = real.folder / "graph.lbdb", tmp_path / "reference.duckdb"
-    build_snapshot(real.data, reference, SCHEMA, SETTINGS)
-    with EmbeddedStore(store, SCHEMA) as opened, Truths(reference) as truths:
-        made = BenchMaker(opened, truths).make(90)
-
-    assert len(made.items) >= 400
-    assert Counter(item.label for item in made.items) == {"support": 225, "refute": 225}
-    assert leaks(made.items) == []
-    # All of them take half a minute.
-    with EmbeddedStore(store, SCHEMA) as opened, SnapshotSource(reference, SCHEMA, SETTINGS) as source:
-        checker = Checker(opened, source)
-        found = metrics([{"id": item.id, **checker.work(item)} for item in made.items[::10]])
-    for kind in ("existence", "attribute", "interaction", "relation"):
-        assert found[kind].exact_match >= 95, kind

@@ -167,14 +167,3 @@ def test_a_refresh_takes_what_changed_and_loses_nothing_where_the_provider_fails
     assert (odd.code, "Traceback" in odd.err, "genes.tsv" in odd.err) == (2, False, True)
     assert upstream.snapshot.read_bytes() == before
     assert not list(upstream.folder.glob(".*.duckdb"))
-
-
-def test_a_job_that_tries_again_gets_through(upstream: Upstream) -> None:
-    retry = 'retry = { times = 2, wait = "1s", longest = "1s" }\n'
-    (upstream.folder / "kgcheck.toml").write_text(PROJECT + retry)
-    upstream.server.faults += [loopback.answers(503), loopback.reset]
-
-    ended = upstream.refresh()
-
-    assert ended.code == 0, ended.err
-    assert (json.loads(ended.out)["attempt"], upstream.snapshot.exists()) == (3, True)

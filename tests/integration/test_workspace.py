@@ -1,8 +1,6 @@
 """The API without the command line: the same results, nothing printed, clear errors, and everything closed."""
 
-import gc
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,23 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from kgcheck import CheckTask, CheckType, KgcheckError, Outcome, Reason, Ref, Settings, Stance, Triple, Workspace
-from kgcheck.context import OpenedOnce
-from kgcheck.errors import MissingExtra, StoreLocked, StoreMissing, UnknownName, UsageError
+from kgcheck import CheckTask, CheckType, KgcheckError, Outcome, Reason, Ref, Settings, Triple, Workspace
+from kgcheck.errors import StoreMissing, UnknownName, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.literature.corpus import Corpus
 from kgcheck.model import Finding
 from kgcheck.report.frames import FINDINGS
-from kgcheck.resources import resource_dir
 from tests.integration.import_directory import CKG, GENES, ImportDirectory
 from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import DEMO, core_demo, core_import, without_run
 from tests.support.audits import kgcheck as command
 
-ALS = "SOD1 mutations cause amyotrophic lateral sclerosis."
 APOE_APP = Triple(head=Ref(label="Protein", id="P02649"), relation="ACTS_ON", tail=Ref(label="Protein", id="P05067"))
 
 
@@ -39,16 +32,6 @@ def over_the_demo(folder: Path, **more: Any) -> Workspace:
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with over_the_demo(tmp_path) as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's papers, searched by words."""
-    index = tmp_path_factory.mktemp("papers") / "index"
-    with Corpus(index, create=True) as corpus:
-        corpus.add([resource_dir("corpus") / "demo" / "notes.jsonl"])
-        corpus.build(None)
-    return index
 
 
 # --- the same as the command line
@@ -108,18 +91,6 @@ def as_printed(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_a_data_frame_without_pandas(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgcheck.report.frames.find_spec", lambda name: None)
-    audit = workspace.audit(types=["structure"], labels=["Gene"])
-
-    with pytest.raises(MissingExtra) as failed:
-        audit.to_pandas()
-
-    assert failed.value.message == "a data frame needs the extra 'pandas'"
-    assert failed.value.hint == "pip install 'kgcheck[pandas]'"
-    assert isinstance(audit.to_arrow(), pa.Table)
-
-
 # --- checks, questions, papers
 
 
@@ -142,29 +113,6 @@ def test_check_takes_words_edges_and_tasks(workspace: Workspace, capsys: pytest.
     assert workspace.check(task).finding.task == task.model_copy(update={"type": CheckType.POTENTIAL})
     attribute = CheckTask(type=CheckType.ATTRIBUTE, subject=Ref(label="Protein", id="P02649"), attribute="accession")
     assert workspace.check(attribute).finding.task.attribute == "accession"
-    assert capsys.readouterr() == ("", "")
-
-
-def test_verify_claims_and_edges_by_words(tmp_path: Path, papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edge = Triple(
-        head=Ref(label="Protein", id="P00441"), relation="ASSOCIATED_WITH", tail=Ref(label="Disease", id="DOID:332")
-    )
-    with over_the_demo(tmp_path, literature=papers) as workspace:
-        claim = workspace.verify(ALS).verdict
-        by_words = workspace.verify(triple="P00441 ASSOCIATED_WITH DOID:332").verdict
-        by_edge = workspace.verify(triple=edge).verdict
-        with pytest.raises(UsageError, match="a claim or an edge"):
-            workspace.verify()
-        with pytest.raises(UnknownName, match="no verifier 'train'"):
-            workspace.verify("x", verifier="train")
-
-    assert claim.opinions
-    assert by_words.stance is Stance.SUPPORTS
-    assert by_words == by_edge
-    shown = command(
-        "verify", "SOD1 mutations cause amyotrophic lateral sclerosis.", "--index", papers, "--format", "json"
-    )
-    assert claim.model_dump(mode="json") | {"taken": []} == json.loads(shown.out)
     assert capsys.readouterr() == ("", "")
 
 
@@ -262,22 +210,6 @@ def test_what_is_not_there(tmp_path: Path) -> None:
             workspace.check(CheckTask(type=CheckType.STRUCTURE, subject=APOE_APP.head, rule="self_loop"))
 
 
-def test_an_error_carries_the_notes_of_the_work_that_it_ended(
-    tmp_path: Path, papers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kgcheck.literature import search
-
-    opened = search.open_index
-    monkeypatch.setattr(search, "open_index", lambda folder: (opened(folder)[0], "searching words alone: why"))
-    with over_the_demo(tmp_path, literature=papers) as workspace, pytest.raises(UnknownName) as failed:
-        workspace.search("x", documents=["pmid:0"])
-
-    assert failed.value.__notes__ == ["searching words alone: why"]
-    shown = command("search", "x", "--document", "pmid:0", "--index", papers)
-    assert shown.code == 2
-    assert shown.err.splitlines()[0] == "searching words alone: why"
-
-
 # --- opening and closing
 
 
@@ -303,20 +235,6 @@ def test_closing_is_for_good_and_findings_stay_readable(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_workspace_that_is_let_go_lets_the_store_go(tmp_path: Path) -> None:
-    store = tmp_path / "g.lbdb"
-    shutil.copy(core_demo().store, store)
-    reading = Workspace(store=store)
-    assert reading.graph.counts().total_nodes
-    with pytest.raises(StoreLocked):
-        EmbeddedStore(store, reading.schema, create=True)
-    schema = reading.schema
-    del reading
-    gc.collect()
-    EmbeddedStore(store, schema, create=True).close()
-
-
-@pytest.mark.slow
 def test_two_workspaces_and_several_threads_at_once(tmp_path: Path) -> None:
     one, other = over_the_demo(tmp_path / "one"), over_the_demo(tmp_path / "other")
     with one, other, ThreadPoolExecutor(3) as pool:
@@ -328,31 +246,6 @@ def test_two_workspaces_and_several_threads_at_once(tmp_path: Path) -> None:
         assert len({check.run.id for check in checks}) == 3
         assert len(one.runs()) == 5
         assert len(other.runs()) == 1
-
-
-def test_a_thing_is_opened_once_and_what_fails_to_open_is_tried_again() -> None:
-    from contextlib import closing, contextmanager
-
-    class Thing:
-        closed = 0
-
-        def close(self) -> None:
-            self.closed += 1
-
-    @contextmanager
-    def broken() -> Iterator[Thing]:
-        raise KgcheckError("not now")
-        yield Thing()
-
-    opened, made = OpenedOnce(), Thing()
-    with pytest.raises(KgcheckError, match="not now"):
-        opened.get("thing", broken)
-    assert opened.get("thing", lambda: closing(made)) is opened.get("thing", lambda: closing(Thing()))
-    opened.reset()
-    assert made.closed == 1
-    assert opened.get("thing", lambda: closing(Thing())) is not made
-    opened.close()
-    assert made.closed == 1
 
 
 # --- what the package exports

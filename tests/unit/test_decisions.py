@@ -143,23 +143,6 @@ def test_the_latest_decision_about_the_present_basis_counts(ledger: Ledger) -> N
     assert [d.by for d in Decisions(ledger).table.of([found.fingerprint])] == ["anna", "ben", "carl", "dora"]
 
 
-def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: Ledger, tmp_path: Path) -> None:
-    of = run()
-    found = finding(of)
-    kept(ledger, of, found)
-    table, late = DecisionTable(ledger.database), datetime(2040, 1, 1, tzinfo=UTC)
-    table.add([Choice(action=Action.REJECT, by="fast clock").about(found, basis_of(found), late)])
-    (made,) = decide(ledger, [found], "accept", by="ben")
-
-    assert made.decision.at.year < 2040
-    current = Decisions(ledger).beside([found])[found.fingerprint]
-    assert (current.state, current.decision) == (DecisionState.ACCEPTED, made.decision)
-    assert [d.by for d in table.of([found.fingerprint])] == ["fast clock", "ben"]
-    assert [d.at.year for d in table.newest_first()] == [made.decision.at.year, 2040]
-    assert [d.by for _, d in Decisions(ledger).accepted(of)] == ["ben"]
-    assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1
-
-
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
@@ -349,11 +332,6 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> RunDiff:
         return diff_of(ledger)
 
 
-@pytest.mark.parametrize("narrowed", [{"types": ["potential"]}, {"reasons": ["edge_missing"]}])
-def test_what_was_called_refuted_of_a_missing_edge_is_what_the_graph_lacks(narrowed: dict[str, Any]) -> None:
-    assert wanted(outcomes=["refuted"], **narrowed) == wanted(graph=["lacks_it"], **narrowed)
-
-
 def test_a_list_knows_its_names(listed: RunDiff) -> None:
     for filters, message in (
         ({"labels": ["Protien"]}, "there is no label 'Protien'"),
@@ -441,21 +419,3 @@ def test_commands_decide_by_filter_only_when_that_is_confirmed(tmp_path: Path) -
     assert json.loads(explained.out)["decision"]
     assert kgcheck("decide", "aaaa", "accept", "--ledger", tmp_path / "none.sqlite").refuses("there is no ledger")
     assert not (tmp_path / "none.sqlite").exists()
-
-
-def test_a_report_shows_states_and_decisions(tmp_path: Path) -> None:
-    where = tmp_path / "ledger.sqlite"
-    with Ledger(where) as ledger:
-        many(ledger)
-    markdown = kgcheck("report", "--format", "markdown", "--ledger", where).out
-    html = kgcheck("report", "--format", "html", "--ledger", where).out
-    rows = [json.loads(line) for line in kgcheck("report", "--format", "jsonl", "--ledger", where).out.splitlines()]
-
-    for text in (markdown, html):
-        assert "Since the run before" in text
-        assert "rejected by anna" in text
-        assert "was accepted by carl" in text
-        assert "<img src=x" not in text
-        assert not set("\x1b\u202e") & set(text)
-    assert {row["state"] for row in rows} == {"new", "reopened"}
-    assert {(row.get("decision") or {}).get("action") for row in rows} == {"reject", "accept", None}

@@ -108,16 +108,6 @@ def test_of_many_at_once_one_begins(place: Path | URL) -> None:
     assert (len(begun), len(refused)) == (1, 7)
 
 
-def test_a_run_that_ends_well_is_written_down(runs: WorkTable) -> None:
-    ended = performed(runs, NEVER, lambda lease: GOOD)
-
-    assert (ended.state, ended.severity, ended.run) == (WorkState.DONE, "ok", "r1")
-    assert ended.ended is not None
-    runs.begin(WorkItem(job="nightly", created=NOW, planned=NOW), "b 2", NOW)
-    assert runs.last_planned("nightly") == NOW
-    assert runs.last_planned("other") is None
-
-
 @pytest.mark.parametrize(
     ("error", "severity"), [(InputMissing("no folder", "make it"), "error"), (SourceUnreachable("down"), "unavailable")]
 )

@@ -132,16 +132,6 @@ def test_runs_are_named_by_the_beginning_of_their_id(ledger: Ledger) -> None:
     assert "did you mean 20260101-000000-aaaa" in unknown.value.hint
 
 
-def test_the_run_that_was_cut_off_is_the_newest_of_those(ledger: Ledger) -> None:
-    with pytest.raises(UnknownName, match="cut off"):
-        ledger.cut_off()
-    for name in ("a", "b", "c"):
-        ledger.start(run(name))
-    ledger.finish(run("c"))
-
-    assert ledger.cut_off().id == "b"
-
-
 def test_findings_are_named_by_the_beginning_of_their_fingerprint(ledger: Ledger) -> None:
     ledger.start(run())
     ledger.record(run(), "one", [finding(run(), f"P{n}") for n in range(40)], [])
@@ -181,17 +171,6 @@ def test_a_piece_is_written_whole_or_not_at_all(ledger: Ledger) -> None:
     assert ledger.done(run()) == {}
     assert list(ledger.findings(run())) == []
     assert ledger.tallies(run()) == []
-
-
-def test_a_piece_is_written_once(ledger: Ledger) -> None:
-    ledger.start(run())
-    ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
-
-    with pytest.raises(LedgerError, match="already has this part") as caught:
-        ledger.record(run(), "one", [finding(run(), "P2")], [tally()])
-
-    assert "another process is working on the same run" in caught.value.hint
-    assert [f.task.subject.id for f in ledger.findings(run())] == ["P1"]
 
 
 def child(script: str, *arguments: object) -> Forked:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import io
 import re
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -75,30 +74,6 @@ def test_page_allows_only_its_own_style_and_script_and_loads_nothing() -> None:
     assert "@import" not in page.inline["style"]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_page_shows_hostile_text_as_text(hostile: str) -> None:
-    plain = Page(written("html", [finding()]))
-    clean = "".join(c for c in hostile if ord(c) >= 32)
-    page = Page(written("html", [finding(clean, said=hostile, value=hostile, label=hostile)], run=_named(hostile)))
-
-    assert not page.tags - plain.tags - Counter(span=9, div=9, dt=9, dd=9)
-    assert page.text.count(visible(hostile, layout=True)) >= 4
-    assert not {name for _, name, _ in page.attributes} - {name for _, name, _ in plain.attributes}
-
-
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_markdown_shows_hostile_text_as_text(hostile: str) -> None:
-    clean = "".join(c for c in hostile if ord(c) >= 32)
-    text = written("markdown", [finding(clean, said=hostile, value=hostile, url="")], run=_named(hostile))
-    tokens, plain = parsed(text), parsed(written("markdown", [finding(url="", value="v")]))
-
-    assert Counter(t.type for t in tokens) == Counter(t.type for t in plain)
-    assert [t.content for t in tokens if t.type == "html_block"] == [t.content for t in plain if t.type == "html_block"]
-    row = cells(text)[-1]
-    assert len(row) == 6
-    assert " ".join(visible(hostile, layout=True).split()) in row[4].replace("\u2060", "")
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -122,18 +97,6 @@ def test_only_plain_web_addresses_become_links(url: str) -> None:
     assert not is_web(url)
     assert [href for href in page.values("href") if not href.startswith("#")] == []
     assert "](" not in written("markdown", [finding(url=url)])
-
-
-def test_links_of_the_sources_are_links() -> None:
-    for url in (
-        "https://www.genenames.org/data/gene-symbol-report/#!/hgnc_id/HGNC:2205",
-        "http://localhost:8080/x?obo_id=MOD:00415&y=1",
-    ):
-        assert is_web(url)
-        assert url in Page(written("html", [finding(url=url)])).values("href")
-        assert [t.attrs["href"] for t in parsed(written("markdown", [finding(url=url)])) if t.type == "link_open"] == [
-            url
-        ]
 
 
 TEXTS = st.text(min_size=1, max_size=80)
@@ -242,14 +205,3 @@ def test_methods_count_what_the_run_counted() -> None:
 
     for part in ("version 7.8.9", run.id, "1,236", "77", "1,018", "1,005", "13", *(r.release for r in run.releases)):
         assert part in text
-
-
-def test_methods_say_what_went_wrong_with_a_run() -> None:
-    cut_off = RUN.model_copy(update={"finished": None, "releases": (), "made_with": {}})
-
-    text = methods_text(cut_off, [tally(1, Outcome.REFUTED)])
-
-    assert "of a version that the run does not name" in text
-    assert "the run did not finish" in text
-    assert "No reference was pinned. " in text
-    assert "1 check was made: whether a node exists (1)." in text

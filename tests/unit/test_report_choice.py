@@ -81,11 +81,3 @@ def test_shares_are_even(sizes: dict[int, int], room: int) -> None:
     assert sum(given_out.values()) == min(room, sum(sizes.values()))
     short = [given_out[k] for k in sizes if given_out[k] < sizes[k]]
     assert all(given_out[k] <= min(short) + 1 for k in sizes if short)
-
-
-def test_choice_holds_only_about_what_it_shows() -> None:
-    choice = ShownFindings(50)
-    for shown in _many(5_000):
-        choice.add(shown)
-
-    assert sum(len(held) for held in choice._kept.values()) <= 2 * 50 + 4

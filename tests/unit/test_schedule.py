@@ -113,15 +113,6 @@ def test_the_last_firing_is_the_last_of_all_also_where_clocks_change(cron: str, 
             assert Schedule(cron, zone).last(first - DAY, end) == (found[-1] if found else None)
 
 
-def test_the_last_firing_is_found_quickly_in_a_long_time() -> None:
-    every_minute, yearly = Schedule("* * * * *"), Schedule("0 0 1 1 *")
-
-    assert every_minute.last(MONDAY - 3000 * DAY, MONDAY) == MONDAY
-    assert yearly.last(MONDAY - 3000 * DAY, MONDAY) == datetime(2026, 1, 1, tzinfo=UTC)
-    assert yearly.last(MONDAY - 30 * DAY, MONDAY) is None
-    assert Schedule("0 0 29 2 *").last(MONDAY - 1000 * DAY, MONDAY) == datetime(2024, 2, 29, tzinfo=UTC)
-
-
 TEXT = """
 time_zone = "Europe/Berlin"
 [jobs.nightly]
@@ -190,10 +181,6 @@ def test_what_was_missed_runs_once(project: Project, runs: WorkTable) -> None:
     # Nine nights were missed, and a Sunday that is not to be made up for.
     assert began == [("nightly", "03 00:00")]
     assert runs.history("nightly")[0].planned == later - DAY + timedelta(hours=1, minutes=30)
-
-
-def test_a_new_schedule_has_missed_nothing(project: Project, runs: WorkTable) -> None:
-    assert served(project, runs, MONDAY + DAY / 2, MONDAY + DAY, timedelta(minutes=1)) == []
 
 
 def test_a_run_that_takes_days_is_not_started_twice(project: Project, runs: WorkTable) -> None:
