@@ -152,7 +152,9 @@ class DecisionTable(LedgerTable):
         with self._database.writing() as connection:
             for some in batches(decisions, _TOGETHER):
                 about = DECISION.c.fingerprint.in_([d.fingerprint for d in some])
-                newer = select(DECISION.c.fingerprint, DECISION.c.by).where(about, DECISION.c.number > unless_after)
+                newer = select(DECISION.c.fingerprint, DECISION.c.by).where(
+                    about, DECISION.c.number > (unless_after or 0)
+                )
                 if unless_after is not None and (row := connection.execute(newer.limit(1)).first()):
                     known = f"{row.by} has just decided about {row.fingerprint}"
                     raise ChangedMeanwhile(known, "look again: nothing was decided")

@@ -332,6 +332,11 @@ def listed(tmp_path_factory: pytest.TempPathFactory) -> RunDiff:
         return diff_of(ledger)
 
 
+@pytest.mark.parametrize("narrowed", [{"types": ["potential"]}, {"reasons": ["edge_missing"]}])
+def test_what_was_called_refuted_of_a_missing_edge_is_what_the_graph_lacks(narrowed: dict[str, Any]) -> None:
+    assert wanted(outcomes=["refuted"], **narrowed) == wanted(graph=["lacks_it"], **narrowed)
+
+
 def test_a_list_knows_its_names(listed: RunDiff) -> None:
     for filters, message in (
         ({"labels": ["Protien"]}, "there is no label 'Protien'"),
