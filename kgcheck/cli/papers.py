@@ -42,9 +42,7 @@ def corpus() -> None:
 @click.option("--recipe", help="How to read the files: a recipe under corpus/ [default: known by their form]")
 @click.option("--replace", is_flag=True, help="A known id gets the new text; otherwise another text is not taken.")
 @click.option(
-    "--retractions",
-    type=FilePath(),
-    help="PMIDs of retracted papers, one a line; they never count as evidence.",
+    "--retractions", type=FilePath(), help="PMIDs of retracted papers, one a line; they never count as evidence."
 )
 @_MODEL
 def corpus_add(

@@ -281,12 +281,7 @@ class PaperHit:
 
 
 def find_papers(
-    index: LiteratureIndex,
-    query: str,
-    *,
-    limit: int = 10,
-    documents: Sequence[str] = (),
-    sections: Sequence[str] = (),
+    index: LiteratureIndex, query: str, *, limit: int = 10, documents: Sequence[str] = (), sections: Sequence[str] = ()
 ) -> tuple[PaperHit, ...]:
     """Papers of an index, or of some of its documents, that fit words or a sentence, the best first."""
     hits = []
