@@ -148,17 +148,6 @@ def test_a_judge_of_060_precision_never_decides_and_one_of_095_does(
     assert (found["outcome"] == "supported", weights(papers)) == (decides, {"decides" if decides else "informs"})
 
 
-def test_what_was_measured_is_listed(server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
-    assert measured(tmp_path, 60, 60, "--verifier", "llm").code == 0
-    listed = kgcheck("bench", "judges", "--ledger", tmp_path / "l.sqlite")
-    (llm,) = (line.split() for line in listed.out.splitlines() if line.split()[:1] == ["llm"])
-    assert (llm[1], llm[-3], llm[-1]) == (MODEL, "0.94", "0.9")
-    assert any(line.split()[:1] == ["trained"] for line in listed.out.splitlines())
-    alone = kgcheck("bench", "judges", "--ledger", tmp_path / "none.sqlite", "--format", "json")
-    assert [c["judge"] for c in json.loads(alone.out)] == ["trained"]
-
-
 def test_an_endpoint_that_changes_its_model_counts_by_none(
     server: ChatServer, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,16 +210,6 @@ def test_a_calibration_that_nobody_measured_is_not_used(server: ChatServer, inde
     _, papers, said = checked(tmp_path, index, LACKING, "--verifier", "llm")
     assert weights(papers) == {"informs"}
     assert "holds a calibration that cannot be read" in said.err
-
-
-@pytest.mark.parametrize("words", ["SOD1 cures every renal cell carcinoma of adults", "renal cell carcinoma"])
-def test_what_is_not_in_the_paper_or_names_not_both_ends_says_nothing(
-    server: ChatServer, index: Path, tmp_path: Path, words: str
-) -> None:
-    assert measured(tmp_path, 60, 60, "--verifier", "llm").code == 0
-    server.script = says("supports", words=words)
-    found, papers, _ = checked(tmp_path, index, LACKING, "--verifier", "llm")
-    assert (papers, found["outcome"]) == ([], "unavailable")
 
 
 def test_several_judges_must_agree(server: ChatServer, index: Path, tmp_path: Path) -> None:

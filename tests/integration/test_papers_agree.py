@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +36,7 @@ from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support import ROOT
-from tests.support.audits import Audited, comparable, demo, kgcheck, of_run
+from tests.support.audits import Audited, comparable, demo, of_run
 from tests.support.literature import build_index, judges
 
 NOTES = ROOT / "corpus" / "demo" / "notes.jsonl"
@@ -257,30 +256,6 @@ def test_a_killed_audit_with_papers_ends_as_if_nothing_had_happened(index: Path,
     said = [e for e in spoken(found) if e.stance is not Stance.SILENT]
     assert said
     assert all(e.quote and e.quote in notes for e in said)
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_the_command_goes_on_with_the_papers_of_the_killed_run(index: Path, tmp_path: Path) -> None:
-    graph, reference = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
-    shutil.copy(demo().store, graph)
-    shutil.copy(demo().reference, reference)
-    ledger = tmp_path / "l.sqlite"
-    assert child(index, ledger, 200, 2_000) == -signal.SIGKILL
-    with Ledger(ledger) as kept:
-        (run,) = kept.runs()
-        assert not run.finished
-        before = {f.fingerprint for f in kept.findings(run)}
-    assert before
-
-    said = kgcheck("audit", "--resume", "--ledger", ledger, "--format", "jsonl")
-    assert "speak of" in said.err
-    whole = undisturbed(index, tmp_path / "whole.sqlite", 2_000)
-    with Ledger(ledger) as kept:
-        found = of_run(kept, kept.runs()[0])
-    assert comparable(found) == comparable(whole)
-    assert before < {f.fingerprint for f in found.findings}
-    assert said.out.count('"fingerprint"') == len(found.findings)
 
 
 def test_edges_without_words_are_not_asked(index: Path) -> None:

@@ -51,16 +51,11 @@ from kgcheck.resources import resource_dir
 from kgcheck.text.assertions import Assertion, clauses_of, is_known, pair_words, read_pair
 from kgcheck.text.words import tokenize, word_pattern, words_of_list
 from tests.support import ROOT, examples
+from tests.support.readings import readings
 from tests.support.spent import spent
 
 SUPPORT = ROOT / "tests" / "support"
-READINGS = tomllib.loads((SUPPORT / "readings.toml").read_text(encoding="utf-8"))
 RELATES = word_pattern(["bind", "bound", "interact", "associat", "caus", "mutat", "complex", "phosphorylat"])
-
-
-def rows(name: str) -> list[tuple[str, ...]]:
-    """The rows of a table of readings.toml."""
-    return [tuple(part.strip() for part in line.split(" |")) for line in READINGS[name].strip().splitlines()]
 
 
 def places(text: str, one: str = "STK5", two: str = "ABL9") -> tuple[Span, Span]:
@@ -102,14 +97,14 @@ def test_clauses(text: str, count: int) -> None:
     assert len([c for c in clauses_of(words) if c.places]) == count
 
 
-@pytest.mark.parametrize(("expected", "text"), rows("asserted"))
+@pytest.mark.parametrize(("expected", "text"), readings("asserted"))
 def test_what_is_asserted_of_two_names(expected: str, text: str) -> None:
     found = asserted(text).value
 
     assert found != "stated" if expected == "not stated" else found == expected
 
 
-@pytest.mark.parametrize(("expected", "text"), rows("bound"))
+@pytest.mark.parametrize(("expected", "text"), readings("bound"))
 def test_only_an_outright_denial_of_both_counts(expected: str, text: str) -> None:
     assert (asserted(text, BINDS) is Assertion.DENIED) is (expected == "denied")
 
@@ -200,7 +195,7 @@ def test_denials_of_biorelex(shared_data: Path) -> None:
 # Two names as an edge
 
 
-@pytest.mark.parametrize(("expected", "text"), rows("directions"))
+@pytest.mark.parametrize(("expected", "text"), readings("directions"))
 def test_directions(expected: str, text: str) -> None:
     way = directed(text_of(pair_words(text, *places(text))))
 
@@ -305,7 +300,7 @@ def test_directions_of_lll_and_more_than_naming_both(shared_data: Path) -> None:
 # Things that a claim names
 
 
-@pytest.mark.parametrize(("claim", "sentence", "expected"), rows("missing"))
+@pytest.mark.parametrize(("claim", "sentence", "expected"), readings("missing"))
 def test_what_is_missing(claim: str, sentence: str, expected: str) -> None:
     assert ", ".join(missing(claim, [sentence])) == expected
 
@@ -363,7 +358,7 @@ def sign(claim: str, text: str) -> float:
     return float(compare(asked.clauses, asked.content, polar_clauses(text))[POLARITY.index("sign")])
 
 
-@pytest.mark.parametrize(("claim", "text", "expected"), rows("signs"))
+@pytest.mark.parametrize(("claim", "text", "expected"), readings("signs"))
 def test_denials_removals_and_directions_are_compared(claim: str, text: str, expected: str) -> None:
     assert sign(claim, text) == float(expected)
 
@@ -427,17 +422,17 @@ def test_a_whole_word_is_an_act_only_by_itself() -> None:
     assert acts("Tea ease.org gout.") == ()
 
 
-@pytest.mark.parametrize(("claim", "sentence", "expected"), rows("opposes"))
+@pytest.mark.parametrize(("claim", "sentence", "expected"), readings("opposes"))
 def test_opposites(claim: str, sentence: str, expected: str) -> None:
     assert opposes(claim, [sentence]) == int(expected)
 
 
-@pytest.mark.parametrize(("claim", "sentence", "expected"), rows("refutes"))
+@pytest.mark.parametrize(("claim", "sentence", "expected"), readings("refutes"))
 def test_only_a_plain_opposite_refutes(claim: str, sentence: str, expected: str) -> None:
     assert refutes(claim, [sentence]) is (expected == "yes")
 
 
-@pytest.mark.parametrize(("text", "word", "theme", "cause"), rows("relations"))
+@pytest.mark.parametrize(("text", "word", "theme", "cause"), readings("relations"))
 def test_a_relation_has_its_sides(text: str, word: str, theme: str, cause: str) -> None:
     (found,) = (r for r in relations(text) if r.word == word)
 
@@ -448,26 +443,26 @@ def test_a_part_of_a_name_states_nothing() -> None:
     assert [r[3:6] for r in relations("The transport factor STK5 was new.")] == [(False, "", "")]
 
 
-@pytest.mark.parametrize(("claim", "sentence", "lacking"), rows("unlicensed"))
+@pytest.mark.parametrize(("claim", "sentence", "lacking"), readings("unlicensed"))
 def test_a_word_is_borne_out_by_one_that_says_the_same(claim: str, sentence: str, lacking: str) -> None:
     assert ", ".join(unlicensed(claim, [sentence])) == lacking
 
 
-@pytest.mark.parametrize(("claim", "sentence", "why"), rows("objections"))
+@pytest.mark.parametrize(("claim", "sentence", "why"), readings("objections"))
 def test_what_is_told_of_both_is_of_the_claim(claim: str, sentence: str, why: str) -> None:
     found = objection(claim, [sentence], sentence)
 
     assert why in found if why else not found
 
 
-@pytest.mark.parametrize(("claim", "sentence", "why"), rows("comparisons"))
+@pytest.mark.parametrize(("claim", "sentence", "why"), readings("comparisons"))
 def test_what_is_compared_keeps_its_sides_and_numbers(claim: str, sentence: str, why: str) -> None:
     found = comparison_objection(claim, [sentence])
 
     assert why in found if why else not found
 
 
-@pytest.mark.parametrize(("claim", "sentence", "why"), rows("paraphrases"))
+@pytest.mark.parametrize(("claim", "sentence", "why"), readings("paraphrases"))
 def test_a_claim_in_other_words_passes_the_gate_of_paraphrases(claim: str, sentence: str, why: str) -> None:
     found = objection(claim, [sentence], strict=False)
 

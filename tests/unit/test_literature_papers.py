@@ -96,12 +96,13 @@ def test_citations_are_linked_to_references(tmp_path: Path) -> None:
 def test_notices_are_linked_to_what_they_are_about(tmp_path: Path, kind: str, notice: Notice) -> None:
     paper = paper_in(tmp_path, article(related=related(kind, "info:doi/10.1234/X.2")))
 
+    path = tmp_path / "a.xml"
+    assert choose_recipe(path).name == "jats"
+    assert [d.recipe for d in read_documents(path, choose_recipe(path)) if isinstance(d, WholePaper)] == ["jats"]
     assert paper.notices == (notice,)
     assert paper.retracted is (kind == "retraction-forward")
     assert all(d.retracted is (notice.kind == "retraction") for d in parts_of(paper).paragraphs)
-
-
-def test_a_companion_is_no_notice_and_a_title_may_say_retracted(tmp_path: Path) -> None:
+    # A companion is no notice, and a title may say it.
     assert paper_in(tmp_path, article(related=related("companion", "10.1234/x"))).notices == ()
     assert paper_in(tmp_path, article(title="RETRACTED: On kinase A")).retracted
 
@@ -109,6 +110,8 @@ def test_a_companion_is_no_notice_and_a_title_may_say_retracted(tmp_path: Path) 
 def test_what_is_searched_says_its_section(tmp_path: Path) -> None:
     parts = parts_of(paper_in(tmp_path, article(pmid="12")))
 
+    bare = parts_of(paper_in(tmp_path, article(abstract=""))).head
+    assert (bare.section, bare.abstract) == ("introduction", "Kinase A was found early [1, 2], in vivo.")
     assert parts.head.abstract == "Kinase A is of interest. Kinase A binds kinase B."
     assert [(d.id, d.section, d.heading) for d in parts.paragraphs][1:5] == [
         ("pmid:12#2", "introduction", "Introduction"),
@@ -116,12 +119,6 @@ def test_what_is_searched_says_its_section(tmp_path: Path) -> None:
         ("pmid:12#4", "methods", "2. Materials and Methods > Results of staining"),
         ("pmid:12#5", "methods", "2. Materials and Methods > Results of staining > Figure 1"),
     ]
-
-
-def test_a_paper_without_abstract_is_its_first_paragraph(tmp_path: Path) -> None:
-    head = parts_of(paper_in(tmp_path, article(abstract=""))).head
-
-    assert (head.section, head.abstract) == ("introduction", "Kinase A was found early [1, 2], in vivo.")
 
 
 def test_articles_of_a_set_are_read_one_by_one(tmp_path: Path) -> None:
@@ -231,16 +228,6 @@ def test_kinds_of_headings(heading: str, given_type: str, kind: str) -> None:
     assert kind_of(heading, given_type) == kind
 
 
-def test_a_jats_file_is_known_by_its_form(tmp_path: Path) -> None:
-    path = tmp_path / "a.xml"
-    path.write_text(article())
-
-    assert choose_recipe(path).name == "jats"
-    (paper,) = read_documents(path, choose_recipe(path))
-    assert isinstance(paper, WholePaper)
-    assert paper.recipe == "jats"
-
-
 # The 76 papers of PLOS, read a second time by XPath alone.
 
 SET_APART = {"fig", "table-wrap", "list", "disp-quote", "boxed-text", "supplementary-material", "fig-group", "def-list"}
@@ -305,37 +292,6 @@ def test_sections_of_every_paper_are_those_of_the_xml(shared_data: Path) -> None
 
 def squeezed(text: str) -> str:
     return "".join(WORDS.findall(unicodedata.normalize("NFC", text))).casefold()
-
-
-def test_kinds_agree_with_what_the_publisher_calls_a_section(shared_data: Path) -> None:
-    """PLOS files discussions under conclusions; everything else that it names is what the reader makes of it."""
-    meant = {
-        "intro": "introduction",
-        "introduction": "introduction",
-        "materials|methods": "methods",
-        "methods": "methods",
-    }
-    meant |= {"results": "results", "discussion": "discussion"}
-    seen: Counter[str] = Counter()
-    for name, root, paper in plos(shared_data / "fulltext/plos"):
-        kinds = {squeezed(s.heading): s.kind for s in paper.sections if s.level == 1 and s.kind != "abstract"}
-        for sec in root.findall("body/sec"):
-            given_type = sec.get("sec-type") or ""
-            heading = squeezed(sec.xpath("string(title)"))
-            if given_type in meant:
-                assert kinds[heading] == meant[given_type], (name, heading)
-                seen[given_type] += 1
-            elif given_type == "conclusions":
-                wanted = (
-                    "results"
-                    if heading.startswith("results")
-                    else "discussion"
-                    if "discussion" in heading
-                    else "conclusion"
-                )
-                assert kinds[heading] == wanted, (name, heading)
-                seen[given_type] += 1
-    assert sum(seen.values()) > 100, seen
 
 
 def test_references_and_citations_of_every_paper(shared_data: Path) -> None:
