@@ -34,6 +34,7 @@ from kgcheck.literature.jats import (
     ids_of,
     journal_of,
     notices_of,
+    person_of,
     reference_of,
     text_of,
     xml_records,
@@ -143,14 +144,11 @@ def _works_of_article(article: Any) -> list[WorkFields | Rejected]:
 
 
 def _first_author(meta: Any) -> str:
-    for contributor in meta.iter("contrib"):
-        if contributor.get("contrib-type") not in (None, "author"):
-            continue
-        name = contributor.find(".//name")
-        if name is not None:
-            return " ".join(filter(None, (text_of(name.find("surname")), text_of(name.find("given-names")))))
-        if contributor.find("collab") is not None:
-            return text_of(contributor.find("collab"))
+    for author in (c for c in meta.iter("contrib") if c.get("contrib-type") in (None, "author")):
+        if (name := author.find(".//name")) is not None:
+            return person_of(name)
+        if (group := author.find("collab")) is not None:
+            return text_of(group)
     return ""
 
 

@@ -104,24 +104,16 @@ class TripleReader:
 
         Those that no judge could be asked about go to `failed`, with why, where it is given, and are left out, too.
         """
-        forms: dict[Triple, ClaimForm] = {}
-        claims: dict[Triple, EdgeClaim] = {}
-        for triple in triples:
-            with suppress(UnknownName):
-                forms[triple] = _form(triple, self.schema)
-        names = self._names.of_many(ref for triple in forms for ref in (triple.head, triple.tail))
-        for triple, form in forms.items():
-            with suppress(UnknownName):
-                claims[triple] = _claim(triple, form, names)
-        vectors, cache = self._index.embed([claim.claim for claim in claims.values()]), SearchCache()
+        claims = self.claims(triples, plain=False)
+        vectors, cache = self._index.embed([claim.claim for claim, _ in claims.values()]), SearchCache()
         found: dict[Triple, tuple[Evidence, ...]] = {}
         stopped = ""
-        for (triple, claim), vector in zip(claims.items(), vectors, strict=True):
+        for (triple, (claim, relations)), vector in zip(claims.items(), vectors, strict=True):
             if failed is not None and stopped:
                 failed[triple] = stopped
                 continue
             try:
-                found[triple] = self._evidence(triple, forms[triple], claim, vector, cache)
+                found[triple] = self._evidence(triple, claim, relations, vector, cache)
             except (ModelAnswer, ModelContext, ModelUnavailable, BudgetExceeded) as error:
                 if failed is None:
                     raise
@@ -131,32 +123,32 @@ class TripleReader:
         return found
 
     def _evidence(
-        self, triple: Triple, form: ClaimForm, claim: EdgeClaim, vector: Vectors | None, cache: SearchCache
+        self, triple: Triple, claim: EdgeClaim, relations: tuple[str, ...], vector: Vectors | None, cache: SearchCache
     ) -> tuple[Evidence, ...]:
         judged, read, looked = self._read(triple, claim, vector, cache)
-        names = relation_names(triple, form)
         if spoken := sure_opinions(judged):
-            weights = [self.judges.standing(opinion, names) for opinion in spoken]
             return tuple(
-                paper_evidence(self._index, opinion, read[opinion.document], weight)
-                for opinion, weight in zip(spoken, weights, strict=True)
+                paper_evidence(self._index, o, read[o.document], self.judges.standing(o, relations)) for o in spoken
             )
         papers = how_many(self._index.manifest.papers, "paper")
         none = f"{len(read):,} of them on both, none says so clearly" if read else "none speaks of both"
         value = f"{looked:,} of {papers} looked at: {none}"
         return (self._silent(record=judged.claim, about=SEARCH, value=value),)
 
-    def claims(self, triples: Iterable[Triple]) -> dict[Triple, tuple[EdgeClaim, tuple[str, ...]]]:
+    def claims(
+        self, triples: Iterable[Triple], *, plain: bool = True
+    ) -> dict[Triple, tuple[EdgeClaim, tuple[str, ...]]]:
         """Edges in words, and the names of their relations in calibrations; without those whose ends have no name.
 
-        A relation for which the profile has no words is worded by its name.
+        A relation for which the profile has no words is worded by its name if ``plain``, else left out.
         """
-        forms = {triple: form_of(triple, self.schema) or plain_form(triple) for triple in triples}
+        forms = {triple: form_of(triple, self.schema) or (plain_form(triple) if plain else None) for triple in triples}
         names = self._names.of_many(ref for triple in forms for ref in (triple.head, triple.tail))
         found: dict[Triple, tuple[EdgeClaim, tuple[str, ...]]] = {}
         for triple, form in forms.items():
             with suppress(UnknownName):
-                found[triple] = _claim(triple, form, names), relation_names(triple, form)
+                if form:
+                    found[triple] = _claim(triple, form, names), relation_names(triple, form)
         return found
 
     def retracted(self, papers: Iterable[str]) -> dict[str, Evidence]:
@@ -220,16 +212,12 @@ class TripleReader:
 
 def claim_of(triple: Triple, names: Names, schema: Schema) -> EdgeClaim:
     """An edge in words; UnknownName where none are known for it, or for one of its ends."""
-    return _claim(triple, _form(triple, schema), names.of_many((triple.head, triple.tail)))
-
-
-def _form(triple: Triple, schema: Schema) -> ClaimForm:
     form = form_of(triple, schema)
     if form is None:
         known = [f"{f.head} {f.relation} {f.tail}" for f in load_claim_forms(schema.address) if f.for_papers]
         pattern = f"{triple.head.label} {triple.relation} {triple.tail.label}"
         raise UnknownName("claim", pattern, known, f"papers can be asked about: {'; '.join(known)}")
-    return form
+    return _claim(triple, form, names.of_many((triple.head, triple.tail)))
 
 
 def _claim(triple: Triple, form: ClaimForm, names: Mapping[Ref, tuple[str, ...]]) -> EdgeClaim:

@@ -125,6 +125,11 @@ def ids_of(meta: Any) -> tuple[str, ...]:
     return tuple(found[kind] for kind in ("pmid", "doi", "pmc") if kind in found)
 
 
+def person_of(name: Any) -> str:
+    """The name of a person, surname first."""
+    return " ".join(filter(None, (text_of(name.find("surname")), text_of(name.find("given-names")))))
+
+
 def years_of(meta: Any) -> tuple[int, ...]:
     """The years in which it came out, online and in print."""
     years = [y for date in meta.findall("pub-date") if (y := text_of(date.find("year"))).isascii() and y.isdigit()]
@@ -151,11 +156,7 @@ def reference_of(key: str, element: Any) -> CitedWork:
     """An entry of the list of references."""
     citation = next((c for c in element.iter() if c.tag in _CITATIONS), element)
     year = re.search(r"(?:1[5-9]|20)\d\d", text_of(citation.find("year")))
-    names = [
-        " ".join(filter(None, (text_of(name.find("surname")), text_of(name.find("given-names")))))
-        for name in citation.iter()
-        if name.tag in ("name", "string-name") and name.find("surname") is not None
-    ]
+    named = [n for n in citation.iter() if n.tag in ("name", "string-name") and n.find("surname") is not None]
     ids = {str(i.get("pub-id-type")): text_of(i) for i in citation.iter() if i.tag in ("object-id", "pub-id")}
     # A DOI that is not marked up may stand in a link, a comment, or after the word.
     stated = [ids.get("doi", ""), *(str(link.get(_LINK) or "") for link in citation.iter("ext-link"))]
@@ -174,7 +175,7 @@ def reference_of(key: str, element: Any) -> CitedWork:
         pmid=pmid if pmid.isascii() and pmid.isdigit() else "",
         year=int(year[0]) if year else None,
         title=title or source,
-        authors=tuple(names),
+        authors=tuple(map(person_of, named)),
         journal=source if title else "",
         volume=volume,
         issue=issue,
