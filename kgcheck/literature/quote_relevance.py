@@ -27,35 +27,21 @@ from kgcheck.literature.roles import Act, acts, asks_only, same_scale
 from kgcheck.text.words import BREAKS, compounds, verifier_rules, word_pattern, words_of_list
 
 _MOST_WORDS = 400  # words of a text that are read
-_BE = frozenset("is are was were be been being".split())
-_PLACES = frozenset(
-    "in on at during after before within among from with to for as under into onto through via by upon without between "
-    "against across over throughout toward towards about off".split()
+_BE, _PLACES, _OPENS_NOUN, _OPENS_VERB, _PARTICLES, _DENIALS, _COMPARATIVES, _REFERS = (
+    words_of_list("relations", name)
+    for name in ("be", "places", "opens_noun", "opens_verb", "particles", "denials", "comparatives", "refers")
 )
-"""Words with which a side of a relation ends."""
-_OPENS_NOUN = frozenset(
-    "the a an this that these those its their his our no any some each every of in for by with and or".split()
-)
-_OPENS_VERB = frozenset("can may could will must not should might would that which who we they".split())
-_CLAUSES = BREAKS - {","} | frozenset(
-    "whereas while but although though because which that who if whether when than".split()
-)
+_CLAUSES = BREAKS - {","} | words_of_list("relations", "opens_clause")
 _JOINS = frozenset([",", "and", "or"])
-_PARTICLES = frozenset("from back off about on into".split())
-"""Last words of phrases, before which some words may stand: keeps it from, brings it about."""
 _GAP = 3
 _SHORT = 2  # letters up to which the first word of a phrase stands as it is: do without
 _NEAR = 4  # words before a relation in which a denial reaches it
-_DENIALS = frozenset("not no never neither nor cannot n't fail failed fails unable without hardly".split())
 
 _PAST = re.compile(r"(?:ed|bound|driven|drawn|made|found|held|lost|built)$")
 _VERB = re.compile(r"(?:ed|[^siu]s|en)$")
 _BASE = re.compile(r"(?:[ai]te|i[zs]e|uce|ause|ote|ibit|ind|event|ire|ove|press|act|ower|ulate|ish|ance|(?<!def)ect)$")
 """Endings of verbs that are seldom nouns as they stand."""
 _NO_PLURALS = frozenset("was has does as".split())
-_COMPARATIVES = frozenset(
-    "more less fewer higher greater better worse smaller larger longer shorter stronger weaker faster slower".split()
-)
 _NOUN = re.compile(
     r"(?:ions?|ments?|age|al|(?<!enh)ances?|ences?|responses?|effects?|roles?|risks?|loss|losses|deaths?|growth|activity|activities)$"
 )
@@ -67,7 +53,6 @@ _WHERE = re.compile(r"\b(?:in|on|at|during|after|before|within|among|from|with|u
 
 Named = Callable[[Sequence[Argument], str], bool]  # test whether a text names any of some things
 _STOPS = _PLACES | _CLAUSES
-_REFERS = frozenset("it its they their them this these such".split())
 _NOT_NAMED = _STOPS | _BE | _JOINS
 
 
