@@ -474,21 +474,6 @@ def test_patch_is_applied_and_undone_as_a_task(tmp_path: Path) -> None:
     assert (undone["state"], again["is_there"]) == ("done", True)
 
 
-@pytest.mark.slow
-def test_job_is_run_as_a_task_and_stands_in_its_history(tmp_path: Path) -> None:
-    config = tmp_path / "kgcheck.toml"
-    config.write_text(
-        f'ledger = "ledger.sqlite"\n[stores]\nmain = {{ place = "{demo().store}" }}\n[defaults]\nstore = "main"\n'
-        '[jobs.quick]\nkind = "audit"\ntypes = ["structure"]\nrelations = ["ACTS_ON"]\n'
-    )
-    with served(tmp_path, config=config) as client:
-        task = done(client, client.post("/v1/jobs/quick/run"))
-        (run,) = got(client, "/v1/jobs/quick/history")["runs"]
-
-    assert (task["state"], task["error"]) == ("done", {})
-    assert (run["state"], run["run"]) == ("done", task["result"]["run"])
-
-
 def test_cursor_goes_on_in_the_run_of_its_first_page(api: TestClient) -> None:
     page = got(api, "/v1/findings", limit=5)
     with Workspace(store=str(demo().store), reference=demo().reference, ledger=ledger_of(api)) as workspace:
