@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kgcheck.agents.outside import with_papers
 from kgcheck.agents.request import TaskType
+from kgcheck.agents.toolbox import with_papers
 from kgcheck.bench import kgcheck as checks
 from kgcheck.bench import kgqa
 from kgcheck.bench.items import Item

@@ -407,7 +407,7 @@ class Context(Closing):
             yield self._opened.get("questions", lambda: nullcontext(Questions(graph, self.progress, index))).ask
         else:
             from kgcheck.agents.asker import ReactAgent
-            from kgcheck.agents.outside import Outside
+            from kgcheck.agents.toolbox import Outside
             from kgcheck.llm.client import ChatClient
 
             graph = self.graph

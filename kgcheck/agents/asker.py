@@ -7,6 +7,7 @@ the end there is no answer.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from itertools import product
 from typing import Any, NamedTuple
@@ -23,7 +24,6 @@ from kgcheck.agents.model_steps import (
     specs_of,
     tools_in_words,
 )
-from kgcheck.agents.outside import Outside
 from kgcheck.agents.tool_types import (
     CypherArguments,
     CypherResult,
@@ -42,7 +42,7 @@ from kgcheck.agents.tool_types import (
     RelationsResult,
     SharedArguments,
 )
-from kgcheck.agents.toolbox import MOST_NODES, PUBLISHED, Toolbox, checked_arguments
+from kgcheck.agents.toolbox import MOST_NODES, PUBLISHED, Outside, Toolbox, checked_arguments
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import BudgetExceeded, BudgetSpent, UnknownName, UsageError
 from kgcheck.graph.names import NameLink
@@ -52,9 +52,8 @@ from kgcheck.llm.client import ChatClient, Message, Reply, ToolCall
 from kgcheck.model import CheckTask, Evidence, Gap, Ref, Triple, Value
 from kgcheck.profile.lexicon import Lexicon, load_lexicon, phrase
 from kgcheck.profile.schema import Pattern
-from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Found, Status
+from kgcheck.questions.answer import NOT_IN_THE_GRAPH, Answer, Edge, Found, Status
 from kgcheck.questions.resolver import NameResolver
-from kgcheck.questions.running import Edge
 
 _WORD = re.compile(r"[^\s,;()?!]+")
 _SAME = 20
@@ -85,8 +84,6 @@ class Quantity(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A step along which all neighbours of a node were shown."""
-
     node: Ref
     relation: str
     direction: Direction
@@ -122,7 +119,9 @@ class ShownResults:
             case NeighbourArguments(), NodesResult():
                 self._neighbours(arguments, result)
             case SharedArguments(), NodesResult():
-                self._shared(arguments, result)
+                refs = self._reach_all(arguments.label, result)
+                nodes = ", ".join(map(str, arguments.nodes))
+                self._total(f"{arguments.label} nodes that {nodes} share along {arguments.relation}", refs, result)
             case _, NodeCountsResult():
                 for row in result.nodes:
                     self._looked_up(row.node, {})
@@ -203,11 +202,6 @@ class ShownResults:
             self._complete[way] = frozenset(ref.id for ref in refs)
         self._total(f"{wanted.label} nodes one step from {wanted.node} along {wanted.relation}", refs, result)
 
-    def _shared(self, wanted: SharedArguments, result: NodesResult) -> None:
-        refs = self._reach_all(wanted.label, result)
-        nodes = ", ".join(map(str, wanted.nodes))
-        self._total(f"{wanted.label} nodes that {nodes} share along {wanted.relation}", refs, result)
-
     def _put_together(self, wanted: ListsArguments, result: IdListResult) -> None:
         """Count what several lists have together, if each is a whole one that a tool has shown, or was made of such."""
         if all(frozenset(ids) in self._lists for ids in wanted.lists):
@@ -252,7 +246,6 @@ class ShownResults:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Every value in rows."""
     if isinstance(value, Mapping):
         # A name that begins so is the store's own, such as the place of a node in its files.
         for name, inner in value.items():
@@ -280,7 +273,6 @@ def edges_for_yes_or_no(question: str, holds: bool, shown: ShownResults, resolve
 
 
 def _edges_in_question(question: str, resolver: NameResolver) -> list[Triple]:
-    """Every edge that a question may ask for."""
     schema, mentions = resolver.schema, _mentions(question, resolver)
     if len(mentions) != 2:
         raise Unsupported(
@@ -299,7 +291,8 @@ def _edges_in_question(question: str, resolver: NameResolver) -> list[Triple]:
         for pattern in schema.relations
         if (pattern.head, pattern.tail) == (head.label, tail.label) and head != tail
     ]
-    named_types = {p.type for p, *_ in ways if _is_named(lexicon, p, rest.lower())}
+    words = {p.type: lexicon.relation(p.type) for p, *_ in ways}
+    named_types = {type_ for type_, w in words.items() if _holds(w.forward + w.backward, rest.lower())}
     types = named_types or {p.type for p, *_ in ways}
     if len(types) != 1:
         raise Unsupported(f"which relation is asked for is not plain: {', '.join(sorted(types)) or 'none joins them'}")
@@ -334,11 +327,6 @@ def _way_fits(lexicon: Lexicon, pattern: Pattern, rest: str, forth: bool) -> boo
     if forward == backward:
         raise Unsupported(f"which way {pattern.type} is asked for is not plain", "answer with ids instead")
     return forth == forward
-
-
-def _is_named(lexicon: Lexicon, pattern: Pattern, rest: str) -> bool:
-    words = lexicon.relation(pattern.type)
-    return _holds(words.forward, rest) or _holds(words.backward, rest)
 
 
 def _holds(phrases: tuple[str, ...], rest: str) -> bool:
@@ -386,36 +374,30 @@ _FROM_NODES = ("relations", "neighbours", "shared_neighbours")
 """Tools that go on from nodes that were shown."""
 
 
+@dataclass
 class ReactAgent:
     """Answers questions with a model; `published`: with the tools and the demonstration of BioKGBench's agents."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        client: ChatClient,
-        limits: Limits | None = None,
-        outside: Outside | None = None,
-        on_text: Callable[[str], None] | None = None,
-        resolver: NameResolver | None = None,
-        one_call: bool = False,
-        published: bool = False,
-        total: Meter | None = None,
-    ) -> None:
-        self._store, self._total = store, total
-        self._client, self._one_call, self._published = client, one_call, published
-        self._limits = limits or Limits()
-        self._on_text = on_text
-        self._toolbox = Toolbox(store, _NoSource(), outside, resolver)
-        left_out = {*(() if outside else ("literature_search",)), *(_BEYOND_SMALL if client.small else ())}
-        tools = [t for t in self._toolbox.tools(AgentRole.ASKER) if (t.name in PUBLISHED) == published]
-        self._offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
+    store: GraphStore
+    client: ChatClient
+    limits: Limits | None = None
+    outside: Outside | None = None
+    on_text: Callable[[str], None] | None = None
+    resolver: NameResolver | None = None
+    one_call: bool = False
+    published: bool = False
+    total: Meter | None = None
+
+    def __post_init__(self) -> None:
+        self.toolbox = Toolbox(self.store, _NoSource(), self.outside, self.resolver)
+        left_out = {*(() if self.outside else ("literature_search",)), *(_BEYOND_SMALL if self.client.small else ())}
+        tools = [t for t in self.toolbox.tools(AgentRole.ASKER) if (t.name in PUBLISHED) == self.published]
+        self.offers: list[Offer] = [*(t for t in tools if t.name not in left_out), _ANSWER]
 
     def ask(self, question: str) -> Answer:
         """Answer a question."""
-        meter = Meter(self._limits, self._client.prices, self._total)
-        conversation = _Conversation(
-            question, self._store, self._toolbox, self._offers, self._client.small, published=self._published
-        )
+        meter = Meter(self.limits or Limits(), self.client.prices, self.total)
+        conversation = _Conversation(question, self)
         try:
             answer = None
             for _ in range(MOST_ACTIONS):
@@ -433,11 +415,11 @@ class ReactAgent:
         return answer.model_copy(update={"actions": spent.turns, "tokens": tokens, "cost": spent.money})
 
     def _next(self, conversation: "_Conversation", meter: Meter) -> Reply:
-        more: dict[str, Any] = {"meter": meter, "on_text": self._on_text}
+        more: dict[str, Any] = {"meter": meter, "on_text": self.on_text}
         if conversation.bound:
-            return as_call(self._client.complete(conversation.messages, answer=conversation.form(), **more))
-        tools = specs_of(self._offers)
-        return self._client.complete(conversation.messages, tools=tools, one_call=self._one_call, **more)
+            return as_call(self.client.complete(conversation.messages, answer=conversation.form(), **more))
+        tools = specs_of(self.offers)
+        return self.client.complete(conversation.messages, tools=tools, one_call=self.one_call, **more)
 
 
 class _NoSource:
@@ -448,33 +430,20 @@ class _NoSource:
 
 
 class _Conversation:
-    """One question under way."""
-
-    def __init__(
-        self,
-        question: str,
-        store: GraphStore,
-        toolbox: Toolbox,
-        offers: Sequence[Offer],
-        small: bool,
-        *,
-        published: bool = False,
-    ) -> None:
+    def __init__(self, question: str, agent: ReactAgent) -> None:
         self._question = question
-        self._store = store
-        self._toolbox = toolbox
-        self._offers = offers
-        self._shown = ShownResults(question, store)
+        self._store, self._toolbox, self._offers = agent.store, agent.toolbox, agent.offers
+        self._shown = ShownResults(question, agent.store)
         self._unsupported: list[str] = []
-        self.bound = small
-        self._small, self._looked = small, False
+        self.bound = self._small = agent.client.small
+        self._looked = False
         self._known: dict[str, None] = {}
         folder = files("kgcheck.agents") / "prompts"
-        place = folder / "published" if published else folder / "small" if small else folder
+        place = folder / "published" if agent.published else folder / "small" if self._small else folder
         prompt = (place / "asker.md").read_text(encoding="utf-8")
-        if small and not published:
-            prompt += tools_in_words(offers, example=False) + self._worked_example()
-        known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in store.schema.relations)
+        if self._small and not agent.published:
+            prompt += tools_in_words(self._offers, example=False) + self._worked_example()
+        known = "\n".join(f"({p.head})-[{p.type}]->({p.tail})" for p in agent.store.schema.relations)
         self.messages: list[Message] = [
             {"role": "system", "content": f"{prompt}\nThe relations of the graph:\n{known}"},
             {"role": "user", "content": as_data(json.dumps({"question": question}, ensure_ascii=False))},
@@ -620,7 +589,6 @@ class _Conversation:
 
 
 def _ids_in(result: BaseModel) -> list[str]:
-    """Ids of the nodes that a result lists."""
     match result:
         case NodesResult():
             return [node.id for node in result.nodes]

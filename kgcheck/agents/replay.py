@@ -7,14 +7,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kgcheck.agents.request import Request, parse_request
-from kgcheck.agents.team import Action, HandOver, Talk, Team, TeamConclusion, UseTool
-from kgcheck.agents.team_support import TeamResults
+from kgcheck.agents.team import Action, HandOver, Talk, Team, TeamConclusion, Turn, UseTool
 from kgcheck.agents.toolbox import TOOLS, Tool, Toolbox
-from kgcheck.agents.transcript import AgentRole, Event, Stage, Transcript
+from kgcheck.agents.transcript import AgentRole, Event, Transcript
 from kgcheck.errors import InputFormat, UsageError
 from kgcheck.inputs import parse_json, read_whole
 from kgcheck.llm.budget import Limits
-from kgcheck.model import CheckTask, Value, Verdict
+from kgcheck.model import Value, Verdict
 from kgcheck.profile.schema import Schema
 
 
@@ -83,15 +82,7 @@ class _Recorded(Toolbox):
         """None: the steps are already chosen."""
         return []
 
-    def act(
-        self,
-        stage: Stage,
-        role: AgentRole,
-        request: Request,
-        task: CheckTask | None,
-        seen: TeamResults,
-        tools: list[Tool],
-    ) -> Action:
+    def act(self, turn: Turn) -> Action:
         self._now = now = next(self._left)
         if now.tool:
             return UseTool(tool=now.tool, arguments=now.arguments)

@@ -204,7 +204,6 @@ def _is_edge(head: str, relation: str, schema: Schema) -> bool:
 
 
 def _scored(patterns: Sequence[Pattern], attribute: str) -> tuple[Pattern, ...]:
-    """Keep the patterns with a check of an attribute of their edges."""
     found = tuple(p for p in patterns if attribute in p.scored)
     if found:
         return found

@@ -9,7 +9,7 @@ from kgcheck.graph.store import Direction, Reading
 from kgcheck.literature.documents import Passage
 from kgcheck.model import CheckTask, Evidence, Gap, Identifier, Ref, Triple, Value
 from kgcheck.profile.reference_files import NetworkType
-from kgcheck.questions.running import Edge
+from kgcheck.questions.answer import Edge
 
 Path = tuple[Edge, ...]
 """Edges from a node back to where the way to it began."""

@@ -6,14 +6,14 @@ verdict rests on them and not on anybody's words. Evidence comes from `reference
 beside it show is to be read, and decides nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 
-from kgcheck.agents.outside import Outside
 from kgcheck.agents.tool_types import (
+    AccessionArguments,
     CypherArguments,
     CypherResult,
     EdgeArguments,
@@ -23,6 +23,8 @@ from kgcheck.agents.tool_types import (
     IdsNeighbourArguments,
     IdsStepArguments,
     ListsArguments,
+    LiteratureArguments,
+    LiteratureResult,
     NameArguments,
     NamedNodesResult,
     NeighbourArguments,
@@ -34,6 +36,7 @@ from kgcheck.agents.tool_types import (
     NodePairArguments,
     NodeResult,
     NodesResult,
+    PairArguments,
     Path,
     ReferenceArguments,
     ReferenceResult,
@@ -45,14 +48,105 @@ from kgcheck.agents.tool_types import (
 )
 from kgcheck.agents.transcript import AgentRole
 from kgcheck.errors import StoreError, StoreUnavailable, UnknownName, UsageError, nearest
-from kgcheck.evidence.source import ReferenceSource
+from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
+from kgcheck.evidence.source import Observed, ReferenceSource, SnapshotSource
 from kgcheck.graph.store import SUBSET, Direction, GraphStore
 from kgcheck.graph.symmetry import directions, edges_stating, orders
 from kgcheck.inputs import wrong_parts
-from kgcheck.model import CheckType, Ref, Triple
+from kgcheck.literature.documents import SOURCE
+from kgcheck.model import CheckTask, CheckType, Reason, Ref, Triple
 from kgcheck.profile.schema import Pattern, Schema
+from kgcheck.questions.answer import Edge
 from kgcheck.questions.resolver import NameResolver
-from kgcheck.questions.running import Edge
+from kgcheck.reference.retractions import counted
+
+if TYPE_CHECKING:
+    from kgcheck.literature.edge_reader import TripleReader
+    from kgcheck.reference.live import LiveReference
+
+_MISSING = Reason.REFERENCE_MISSING
+_NO_SOURCE = "no reference source was given"
+_NO_INDEX = "no literature index was given: see --literature"
+
+
+class Outside:
+    """Look-ups of what is there; each says by itself what is not."""
+
+    def __init__(self, lookups: SourceLookups | None = None, reader: "TripleReader | None" = None) -> None:
+        self.lookups = lookups
+        self.reader = reader
+
+    def reference_entry(self, wanted: AccessionArguments) -> EntryResult:
+        """Look up the entry of an identifier."""
+        if self.lookups:
+            return self.lookups.entry(wanted.accession)
+        return EntryResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def id_lifecycle(self, wanted: AccessionArguments) -> LifecycleResult:
+        """Look up what became of an identifier."""
+        if self.lookups:
+            return self.lookups.lifecycle(wanted.accession)
+        return LifecycleResult(accession=wanted.accession, status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def network_link(self, wanted: PairArguments) -> PairResult:
+        """Look up whether a network links two identifiers."""
+        if self.lookups:
+            return self.lookups.pair(wanted.one, wanted.other, wanted.network)
+        return PairResult(**wanted.model_dump(), status="not_available", reason=_MISSING, why=_NO_SOURCE)
+
+    def literature_search(self, wanted: LiteratureArguments) -> LiteratureResult:
+        """Sentences of papers that say something like an edge."""
+        if self.reader is None:
+            return LiteratureResult(triple=wanted.triple, status="not_available", reason=_MISSING, why=_NO_INDEX)
+        try:
+            found = self.reader.passages(wanted.triple)
+        except UnknownName as error:
+            why = error.in_one_line
+            return LiteratureResult(
+                triple=wanted.triple, source=SOURCE, status="not_available", reason=Reason.NOT_COVERED, why=why
+            )
+        return LiteratureResult(
+            triple=wanted.triple,
+            status="found" if found.passages else "nothing_found",
+            why="" if found.passages else "no sentence of this index names both ends and says such a thing",
+            source=SOURCE,
+            release=found.release,
+            retrieved_at=found.built_at,
+            claim=found.claim,
+            passages=found.passages,
+            retracted=found.retracted,
+        )
+
+
+class ListsRetractions(ReferenceSource, Protocol):
+    """A reference source that knows of retracted papers."""
+
+    def retracted(self, papers: Iterable[str]) -> set[str]:
+        """Return those of some papers that were retracted."""
+
+
+class WithLiterature:
+    """The reference sources, and the papers of an index about edges; retracted ones do not count."""
+
+    def __init__(self, source: ListsRetractions, reader: "TripleReader") -> None:
+        self._source = source
+        self._reader = reader
+
+    def observe(self, task: CheckTask, cited: Sequence[str] = ()) -> Observed:
+        evidence, gaps = self._source.observe(task, cited)
+        triple = task.edge
+        if triple is None:
+            return evidence, gaps
+        return evidence + counted(self._reader.evidence(triple), self._source.retracted), gaps
+
+
+def with_papers(
+    source: SnapshotSource, schema: Schema, live: "LiveReference | None", reader: "TripleReader | None"
+) -> tuple[ReferenceSource, Outside]:
+    """Return the sources of a team: evidence by one path, and the look-ups beside it."""
+    sources = WithLiterature(source, reader) if reader else source
+    return sources, Outside(SourceLookups(source, schema, live), reader)
+
 
 F = TypeVar("F", bound=BaseModel)
 
@@ -265,7 +359,8 @@ class Toolbox(Outside):
 
     def _reached(self, node: Ref, step: NeighbourArguments | SharedArguments) -> dict[str, Edge]:
         """The ids one step from a node, each with an edge that leads there."""
-        pattern = self.schema.pattern(*_step_ends(node, step))
+        ends = (node.label, step.label) if step.direction == "out" else (step.label, node.label)
+        pattern = self.schema.pattern(ends[0], step.relation, ends[1])
         # Nothing can be shown of the neighbours of a node that is not there.
         if self._store.node(self.schema.ref(node.label, node.id)) is None:
             raise UsageError(f"the graph has no {node.label} {node.id!r}", "look its id up with find_nodes")
@@ -359,10 +454,3 @@ def step_triple(node: Ref, relation: str, direction: Direction, other: Ref) -> T
     """The edge of a step from a node to another one."""
     head, tail = (node, other) if direction == "out" else (other, node)
     return Triple(head=head, relation=relation, tail=tail)
-
-
-def _step_ends(node: Ref, step: NeighbourArguments | SharedArguments) -> tuple[str, str, str]:
-    """Head label, relation and tail label of the pattern that a step goes along."""
-    if step.direction == "out":
-        return node.label, step.relation, step.label
-    return step.label, step.relation, node.label

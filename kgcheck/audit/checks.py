@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kgcheck import clock
-from kgcheck.agents.outside import with_papers
 from kgcheck.agents.request import Request, forms, resolve_request
 from kgcheck.agents.team import CheckStopped, Team, TeamConclusion
-from kgcheck.agents.toolbox import Toolbox
+from kgcheck.agents.toolbox import Toolbox, with_papers
 from kgcheck.agents.transcript import Event, Transcript
 from kgcheck.audit.naming import NodeNames
 from kgcheck.audit.run import pinned, store_place

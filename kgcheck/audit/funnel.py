@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgcheck.agents.brains.rules import RulesBrain
-from kgcheck.agents.outside import Outside
 from kgcheck.agents.request import Request
 from kgcheck.agents.team import Team, TeamConclusion
-from kgcheck.agents.toolbox import Toolbox
+from kgcheck.agents.toolbox import Outside, Toolbox
 from kgcheck.agents.transcript import Transcript
 from kgcheck.errors import BudgetExceeded, BudgetSpent, KgcheckError, ModelAnswer, ModelError, UsageError
 from kgcheck.evidence.source import ReferenceSource

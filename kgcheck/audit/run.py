@@ -236,7 +236,7 @@ class Audit:
 
     def _let_team_decide(self, run: Run, options: AuditOptions) -> Run:
         # Few runs have a team, and it takes a while to be imported.
-        from kgcheck.agents.outside import with_papers
+        from kgcheck.agents.toolbox import with_papers
         from kgcheck.audit.funnel import Funnel, TeamSources, is_note
 
         schema = self._store.schema

@@ -234,7 +234,6 @@ class AgentRunner:
 
 
 def _task(question: BenchQuestion, domain: Domain) -> str:
-    """The task in words."""
     data = "\n".join(f"- data/{name}: {words}" for name, words in question.data.items())
     parts = {"question": question.words, "data": data or "- none"}
     return re.sub(r"\{(question|data)\}", lambda m: parts[m[1]], domain.prompt(f"agent_{question.form}"))

@@ -236,7 +236,6 @@ def score_of(facts: Sequence[JudgedFact], from_memory: int = 0) -> int:
 
 
 def _judged(fact: _FactReading, units: Sequence[_FactReading], question: str, explained: str) -> JudgedFact:
-    """Judge one fact by the statements of an answer."""
     known = words_of(question).content
     new = fact.stems - known
     wanted, known = (new, frozenset()) if len(new) >= _LEAST_NEW else (fact.stems, known)
@@ -339,8 +338,6 @@ def _direction(word: str) -> int:
 
 
 class _JudgeRules(Value):
-    """Rules of ``corpus/bench/judge.toml``."""
-
     scores: dict[int, float]
     most: dict[str, int]
     words: dict[str, list[str]]

@@ -1,23 +1,42 @@
-"""Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets."""
+"""Run benchmark batches over a Context, resumably: questions, checks, claims; make check sets.
 
-import hashlib
+A result is one line of a JSON Lines file, written whole once its item is done; what a kill left of a line is cut off
+when the batch goes on.
+"""
+
+import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
-from kgcheck.bench.runner import Batch, Result, keep_options, read_results, run_batch
 from kgcheck.choices import SCOPE_NAMES
 from kgcheck.context import Context, live_failures, live_sources, noting, open_verifier
-from kgcheck.errors import BudgetSpent, InputMissing, KgcheckError, UsageError
+from kgcheck.errors import (
+    LET_READ,
+    LET_WRITE,
+    BudgetSpent,
+    ChangedMeanwhile,
+    InputError,
+    InputFormat,
+    InputMissing,
+    KgcheckError,
+    UsageError,
+)
 from kgcheck.graph.store import new_state
+from kgcheck.inputs import parse_json, read_whole
 from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.llm.kept import fresh_replies
+from kgcheck.locks import lock_open_file
 from kgcheck.model import Value
 from kgcheck.options import BatchOptions, ClaimOptions, ItemOptions, JudgeOptions
-from kgcheck.outputs import write_text
+from kgcheck.outputs import make_folder, write_text
+from kgcheck.progress import NoProgress, Progress
 from kgcheck.settings import SAMPLING, Settings
 from kgcheck.visible import as_json
 
@@ -26,6 +45,183 @@ if TYPE_CHECKING:
     from kgcheck.bench.metrics import ClaimMetrics, Spread
     from kgcheck.bench.scv import Scope
     from kgcheck.bench.truth import TruthSource
+
+T = TypeVar("T")
+Result = dict[str, Any]
+
+_WINDOW = 4
+"""Items a worker that are handed out ahead, so that no worker waits and an endless list is not read at once."""
+
+
+class Batch(NamedTuple):
+    """Progress of a batch: items done now, done before, and those of now that ended with an error."""
+
+    done: int
+    before: int
+    failed: int
+
+
+def run_batch(
+    items: Iterable[tuple[str, T]],
+    work: Callable[[T], Result],
+    out: Path,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+    description: str = "working",
+    total: int | None = None,
+) -> Batch:
+    """Do every item that has no result yet, or one of an item of that id that was another.
+
+    An error of the tree ends its item alone: the result is ``{"id": ..., "error": ...}``, and the item is done again
+    when the batch is run again. Where the budget of the whole batch is spent, no further item is begun, and those that
+    it stopped stay open. Any other error ends the batch; what is done stays done.
+    """
+    spent: list[BudgetSpent] = []
+    counts = Counter[str]()
+    with _appending(out) as file:
+        kept = {i: result.get("item") for i, result in _read(file, out).items() if "error" not in result}
+        file.seek(0, 2)
+        with (
+            (progress or NoProgress()).step(description, total) as step,
+            ThreadPoolExecutor(max_workers=max(workers, 1)) as pool,
+        ):
+            running: dict[Future[Result], str] = {}
+
+            def drain(most: int) -> None:
+                """Write what is done, until no more items than that are under way."""
+                while len(running) > most:
+                    for future in wait(running, return_when=FIRST_COMPLETED)[0]:
+                        name = running.pop(future)
+                        try:
+                            result = future.result()
+                        except BudgetSpent as error:
+                            spent.append(error)
+                            continue
+                        _append(file, out, {"id": name, **result})
+                        counts.update(done=1, failed="error" in result)
+                        step.advance()
+
+            try:
+                for name, item in _once(items):
+                    if name in kept and kept[name] in (None, _digest(item)):
+                        counts["before"] += 1
+                        step.advance()
+                        continue
+                    if spent:
+                        break
+                    running[pool.submit(_guarded, work, item)] = name
+                    drain(workers * _WINDOW - 1)
+                drain(0)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    if spent:
+        raise spent[0]
+    return Batch(counts["done"], counts["before"], counts["failed"])
+
+
+def read_results(path: Path) -> dict[str, Result]:
+    """Results by id, in the order in which the items were first done; the last line of an id counts."""
+    try:
+        with path.open("rb") as file:
+            return _read(file, path)
+    except OSError as error:
+        raise InputError(f"cannot read the results {path}: {error.strerror}", LET_READ) from error
+
+
+def keep_options(folder: Path, options: Mapping[str, Any]) -> None:
+    """Write down what a batch was asked for, or refuse to go on with one that was asked for something else."""
+    path = folder / "batch.json"
+    try:
+        make_folder(folder)
+        if path.exists():
+            before = parse_json(read_whole(path))
+            wanted = json.loads(json.dumps(options))
+            if before != wanted:
+                names = sorted(k for k in {*before, *wanted} if before.get(k) != wanted.get(k))
+                if "graph" in names:
+                    raise ChangedMeanwhile(
+                        f"the graph has changed since the batch in {folder} began", "name another folder with --out"
+                    )
+                raise UsageError(
+                    f"{folder} holds a batch with other options: {', '.join(names)}", "name another folder with --out"
+                )
+            return
+        write_text(path, json.dumps(options, indent=2, sort_keys=True) + "\n")
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}", "name another folder with --out") from error
+    except ValueError as error:
+        raise InputFormat(f"{path} is not what a batch left there", "name another folder with --out") from error
+
+
+def set_aside(folder: Path) -> None:
+    """Let a batch begin anew, each of its runs; its results stay beside it."""
+    for began in (folder / "batch.json", *folder.glob("run-*/batch.json")):
+        if (results := began.with_name("results.jsonl")).exists():
+            results.replace(began.with_name("results.before.jsonl"))
+        began.unlink(missing_ok=True)
+
+
+def _digest(item: object) -> str:
+    return sha256(repr(item).encode(errors="surrogatepass")).hexdigest()[:12]
+
+
+def _guarded(work: Callable[[T], Result], item: T) -> Result:
+    try:
+        return {**work(item), "item": _digest(item)}
+    except BudgetSpent:
+        raise
+    except KgcheckError as error:
+        return {"error": error.message}
+
+
+def _append(file: IO[bytes], out: Path, result: Result) -> None:
+    try:
+        file.write(as_json(result).encode() + b"\n")
+        file.flush()
+    except OSError as error:
+        raise InputError(f"cannot write the results {out}: {error.strerror}", "free disk space") from error
+
+
+def _once(items: Iterable[tuple[str, T]]) -> Iterator[tuple[str, T]]:
+    seen: set[str] = set()
+    for name, item in items:
+        if name in seen:
+            raise UsageError(f"two items have the id {name!r}", "give each item an id of its own")
+        seen.add(name)
+        yield name, item
+
+
+@contextmanager
+def _appending(out: Path) -> Iterator[IO[bytes]]:
+    try:
+        make_folder(out.parent)
+        file = out.open("a+b")
+    except OSError as error:
+        raise InputError(f"cannot write the results {out}: {error.strerror}", LET_WRITE) from error
+    with file:
+        if not lock_open_file(file.fileno(), exclusive=True):
+            raise UsageError(f"another process is writing to {out}", "wait until it ends")
+        file.seek(0)
+        text = file.read()
+        file.truncate(text.rfind(b"\n") + 1)
+        yield file
+
+
+def _read(file: IO[bytes], path: Path) -> dict[str, Result]:
+    file.seek(0)
+    results: dict[str, Result] = {}
+    for number, line in enumerate(file, 1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            result = parse_json(line)
+            results[result["id"]] = result
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputFormat(f"{path}, line {number}: not a result", "name another file") from error
+    return results
+
 
 ITEM_SECONDS = 60.0
 """Most seconds of a model for one item of a batch of checks."""
@@ -175,7 +371,7 @@ def check_items(
     options: ItemOptions | None = None,
 ) -> BatchResult:
     """Check the items of a file, as `make_set` or BioKGBench writes them, by the agent team, and score them."""
-    from kgcheck.agents.outside import with_papers
+    from kgcheck.agents.toolbox import with_papers
     from kgcheck.bench import kgcheck
     from kgcheck.bench.items import read_items
     from kgcheck.evidence.source import SnapshotSource
@@ -235,8 +431,7 @@ def verify_claims(
     The file is read by its recipe, or else known by its form. A batch that was cut off goes on in its folder.
     """
     from kgcheck.bench.metrics import measure, write_report
-    from kgcheck.bench.published import PublishedWork
-    from kgcheck.bench.scv import RANKED, ClaimWork, read_items
+    from kgcheck.bench.scv import RANKED, ClaimWork, PublishedWork, read_items
     from kgcheck.llm.client import ChatClient
 
     wanted = options or ClaimOptions()
@@ -266,7 +461,7 @@ def verify_claims(
             scope = cast("Scope", SCOPE_NAMES.get(name, name))
             work = ClaimWork(index, reader, scope, wanted.top, within, strict=not wanted.paraphrases)
             if client:
-                work = PublishedWork(index, reader, scope, within, client=client, limits=limits, total=spent)
+                work = PublishedWork(index, reader, scope, RANKED, within, client=client, limits=limits, total=spent)
             batch, results, stopped = done_items(context, folder, items, work, wanted.workers, "verifying claims")
             metrics = measure(
                 items, results, lambda name: next((d.spans for d in index.documents([name])), ()) if index else ()
@@ -346,7 +541,7 @@ def _truth(context: Context, reference: Path, truth_from: Path | None, notes: li
 def graph_identity(context: Context) -> dict[str, str]:
     """The identity of a batch's graph; one whose state nobody knows is taken for another each time."""
     state = context.graph.state() or new_state()
-    return {"store": context.graph.store_id(), "graph": hashlib.sha256(state.encode()).hexdigest()}
+    return {"store": context.graph.store_id(), "graph": sha256(state.encode()).hexdigest()}
 
 
 def _note_change(context: Context, kept: Mapping[str, Any]) -> list[str]:
@@ -373,5 +568,4 @@ def model_identity(settings: Settings) -> dict[str, Any]:
 
 
 def _papers(context: Context) -> dict[str, str]:
-    """Return a batch's record of its papers, where there are any."""
     return {"index": str(context.literature)} if context.literature else {}

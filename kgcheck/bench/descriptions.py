@@ -48,8 +48,16 @@ def write_description(
     own, sheet, metadata = (folder / one for one in ("set.jsonl", "README.md", "croissant.json"))
     write_models(own, questions)
     files = [DescribedFile.at(own, own.name, "questions, a line each"), *_data_files(questions, data)]
-    facts = _composition(questions) | _validation(questions, read_models(insights, Insight) if insights else ())
+    counted = {
+        "form": Counter[str](q.form for q in questions),
+        "category": Counter(q.category or "none" for q in questions),
+        "hops": Counter(str(q.hops) for q in questions if q.hops),
+    }
+    facts = _validation(questions, read_models(insights, Insight) if insights else ())
     facts |= {
+        "items": len(questions),
+        "parts": [(kind, *part) for kind, counts in counted.items() for part in sorted(counts.items())],
+        "papers": {q.paper: q.year for q in questions if q.paper},
         "stated": stated,
         "files": files,
         "releases": releases_of(context.reference),
@@ -69,19 +77,6 @@ def _data_files(questions: Sequence[BenchQuestion], folder: Path) -> Iterator[De
             yield DescribedFile.at(data_path(folder, name), name, words)
         except InputMissing:
             yield DescribedFile(name, words)
-
-
-def _composition(questions: Sequence[BenchQuestion]) -> dict[str, Any]:
-    counted = {
-        "form": Counter[str](q.form for q in questions),
-        "category": Counter(q.category or "none" for q in questions),
-        "hops": Counter(str(q.hops) for q in questions if q.hops),
-    }
-    return {
-        "items": len(questions),
-        "parts": [(kind, *part) for kind, counts in counted.items() for part in sorted(counts.items())],
-        "papers": {q.paper: q.year for q in questions if q.paper},
-    }
 
 
 def _validation(questions: Sequence[BenchQuestion], insights: Sequence[Insight]) -> dict[str, Any]:

@@ -452,7 +452,7 @@ class GraphQuestionMaker:
         return None
 
     def _fits(self, answer: Answer, draft: GraphQuestion) -> bool:
-        if answer.status not in (Status.ANSWERED, Status.NOTHING) or draft.side.pattern.type not in answer.understood:
+        if answer.status not in (Status.ANSWERED, Status.NOTHING) or draft.side.pattern.type not in answer.read_as:
             return False
         if draft.form == "whether":
             return answer.holds == draft.holds and _is_about(answer.plan, draft)
@@ -461,7 +461,6 @@ class GraphQuestionMaker:
         return is_number and {found.ref.id for found in answer.found} == draft.answers
 
     def _name(self, label: str, id_: str) -> str:
-        """The name of a node, or its id where it has none."""
         return str((self._store.node(Ref(label=label, id=id_)) or {}).get("name") or id_)
 
     def _shown(self, label: str, id_: str) -> str:

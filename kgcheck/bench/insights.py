@@ -180,7 +180,8 @@ def extract(
             refused.append(f"{paper.head.id}: it is retracted, or holds an instruction to its reader")
             continue
         before = len(made)
-        proposed = _by_model(paper, domain, client, meter) if client else _by_rules(paper)
+        by_rules = ((claim.quote, [claim.quote], claim.section, list[str]()) for claim in choose_claims(paper))
+        proposed = _by_model(paper, domain, client, meter) if client else by_rules
         for summary, quotes, section, techniques in proposed:
             why = domain.objection(summary) or next(
                 (f"no words of the paper: {q[:80]!r}" for q in quotes if not _stands(q, paper)), ""
@@ -210,15 +211,9 @@ def extract(
     return made
 
 
-Proposed = Iterator[tuple[str, list[str], str, list[str]]]
-
-
-def _by_rules(paper: PaperText) -> Proposed:
-    for claim in choose_claims(paper):
-        yield claim.quote, [claim.quote], claim.section, []
-
-
-def _by_model(paper: PaperText, domain: Domain, client: "ChatClient", meter: "Meter | None") -> Proposed:
+def _by_model(
+    paper: PaperText, domain: Domain, client: "ChatClient", meter: "Meter | None"
+) -> Iterator[tuple[str, list[str], str, list[str]]]:
     texts = [f"## {d.section}\n{d.abstract}" for kind in _READ_FIRST for d in paper.documents if d.section == kind]
     question = {"title": paper.head.title, "paper": "\n\n".join(texts)[:MOST_TEXT]}
     answer, _ = client.answer(messages_of(domain.prompt("insights"), question), ProposedInsights, meter=meter)

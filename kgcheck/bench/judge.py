@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kgcheck import clock
-from kgcheck.bench.batches import done_items
+from kgcheck.bench.batches import Batch, done_items, keep_options
 from kgcheck.bench.metrics import bins_of, error_of
-from kgcheck.bench.runner import Batch, keep_options
 from kgcheck.bench.scv import ClaimItem, read_items
 from kgcheck.checks.calibration import Calibration, Cell, pooled
 from kgcheck.context import Context, noting
@@ -105,7 +104,10 @@ def measure_judges(
             f"{file} is no labelled evidence of edges", "each item has head, tail, passages and label: docs/verifier.md"
         )
     settings = context.settings
-    folder, digest = out or settings.home / "batch" / f"judge-{file.stem}", _digest(items)
+    folder = out or settings.home / "batch" / f"judge-{file.stem}"
+    # As their recipe reads the items, whatever their order and ids.
+    read = sorted(item.model_dump_json(exclude={"id"}) for item in items)
+    digest = hashlib.sha256("\n".join(read).encode()).hexdigest()[:16]
     spent, started = total_meter(settings, options.total), time.monotonic()
     judging = JudgeOptions(verifiers=options.verifiers)
     left_out = len(listed) - len(items)
@@ -168,12 +170,6 @@ def calibrated(results: Sequence[Mapping[str, Any]]) -> Calibration:
         labelled=sum(r["label"] != Stance.SILENT for r in results),
         error=error_of(bins_of([(r["probability"], r["stance"] == r["label"]) for r in spoken])),
     )
-
-
-def _digest(items: Iterable[ClaimItem]) -> str:
-    """SHA-256 of items as their recipe reads them, whatever their order and ids, 16 digits."""
-    read = sorted(item.model_dump_json(exclude={"id"}) for item in items)
-    return hashlib.sha256("\n".join(read).encode()).hexdigest()[:16]
 
 
 def rows_of(made: Calibration, trusts: Iterable[float] = (0.8, 0.9)) -> list[dict[str, Any]]:

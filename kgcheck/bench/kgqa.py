@@ -143,7 +143,7 @@ def work_of(ask: Callable[[str], Answer]) -> Callable[[Question], dict[str, Any]
             "type": question.type,
             "question": question.question,
             "status": answer.status.value,
-            "understood": answer.understood,
+            "read_as": answer.read_as,
             "answers": [{"label": f.ref.label, "id": f.ref.id, "name": f.name} for f in answer.found],
             "count": answer.count,
             "holds": answer.holds,

@@ -14,8 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from kgcheck.agents.request import TaskType
-from kgcheck.bench.items import BenchLabel, Item, Truth
-from kgcheck.bench.overlay_store import Seed
+from kgcheck.bench.items import BenchLabel, Item, Seed, Truth
 from kgcheck.bench.truth import Links, TrueState, TruthSource, in_one_order
 from kgcheck.errors import UsageError
 from kgcheck.graph.store import NO_ID, GraphStore

@@ -9,9 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kgcheck.bench.batches import BatchResult, answer_questions, check_items, verify_claims
-from kgcheck.bench.process import ProcessFault
-from kgcheck.bench.runner import read_results
+from kgcheck.bench.batches import BatchResult, answer_questions, check_items, read_results, verify_claims
+from kgcheck.bench.kgcheck import ProcessFault
 from kgcheck.choices import PROTOCOLS
 from kgcheck.context import Context
 from kgcheck.errors import ConfigurationError, UsageError
@@ -94,7 +93,6 @@ def run_models(file: Path, opening: Opening, out: Path, workers: int = 1) -> dic
 
 
 def _run(task: str, opening: Opening, path: Path, out: Path, options: ClaimOptions) -> BatchResult:
-    """Run one set by one model."""
     with opening(**({"literature": None} if task == "kgqa" else {})) as context:
         if task == "kgqa":
             return answer_questions(context, path, out=out, options=options)

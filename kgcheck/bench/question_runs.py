@@ -22,13 +22,22 @@ from kgcheck.bench.answer_judge import (
     judge_by_rules,
     score_choice,
 )
-from kgcheck.bench.batches import brain_identity, done_items, graph_identity, model_identity, summed
+from kgcheck.bench.batches import (
+    Batch,
+    brain_identity,
+    done_items,
+    graph_identity,
+    keep_options,
+    model_identity,
+    read_results,
+    run_batch,
+    summed,
+)
 from kgcheck.bench.graph_questions import GraphQuestionMaker
 from kgcheck.bench.insights import USABLE, Domain, Insight, SignState
+from kgcheck.bench.kgcheck import AGENT_FAULTS, agent_faults
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.process import AGENT_FAULTS, agent_faults
 from kgcheck.bench.question_sets import BenchQuestion, question_id, read_models, read_set, transcript_of
-from kgcheck.bench.runner import Batch, keep_options, read_results, run_batch
 from kgcheck.bench.truth import Truths
 from kgcheck.context import Context, noting
 from kgcheck.errors import InputFormat, UsageError
@@ -147,7 +156,6 @@ def questions_of_insights(
 
 
 def _objection(made: MadeQuestion, form: str, texts: Sequence[str]) -> str:
-    """The reason why a question of a model does not count."""
     if form == "open":
         rights = [made.answer] if made.answer.strip() else []
     else:

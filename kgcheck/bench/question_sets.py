@@ -129,7 +129,6 @@ _QUESTION_KEYS: dict[Form, str] = {"open": "oe_question", "choice": "mcq_questio
 
 
 def _heureka(papers: Mapping[str, Any], path: Path) -> Iterable[BenchQuestion]:
-    """Read the questions of a file of HeurekaBench: by paper, by insight."""
     for paper, insights in papers.items():
         for name, insight in insights.items():
             given = insight if isinstance(insight, dict) else {}

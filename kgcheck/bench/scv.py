@@ -1,21 +1,40 @@
-"""SCV benchmark: read claims by recipe, and verify each against papers or given passages."""
+"""SCV benchmark: read claims by recipe, verify each against papers or given passages, and join sets of claims.
+
+As BioKGBench ran it (its appendix D.3), a model gets the best passages in one prompt and gives one answer in JSON with
+quotes; its set was joined of others over one corpus, questions made declarative claims.
+"""
 
 import csv
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from kgcheck.errors import NAME_THERE, ConfigurationError, InputFormat, InputMissing, UnknownName, UsageError
+from kgcheck.errors import (
+    NAME_THERE,
+    ConfigurationError,
+    InputFormat,
+    InputMissing,
+    ModelAnswer,
+    UnknownName,
+    UsageError,
+)
 from kgcheck.inputs import parse_json, read_toml, read_whole
 from kgcheck.literature.documents import Document, clean
 from kgcheck.literature.search import LiteratureIndex
-from kgcheck.literature.verify import ClaimVerdict, Verifier, verify
+from kgcheck.literature.verify import Verifier, verify
+from kgcheck.llm.budget import Limits, Meter
+from kgcheck.llm.client import ChatClient, parse_answer
+from kgcheck.llm.forms import messages_of
 from kgcheck.model import Stance, Value
+from kgcheck.profile.toml_files import read_value
 from kgcheck.resources import resource_dir
 
 Scope = Literal["corpus", "partial", "documents", "passages"]
@@ -225,24 +244,16 @@ def _texts(value: Any) -> list[str]:
     return [str(value)] if isinstance(value, str) and value.strip() else []
 
 
+@dataclass
 class ClaimWork:
     """Verifies items: a function for the batch runner. ``within``: the documents that a partial scope searches in."""
 
-    def __init__(
-        self,
-        index: LiteratureIndex | None,
-        verifier: Verifier,
-        scope: Scope,
-        top: int,
-        within: Sequence[str] = (),
-        *,
-        strict: bool = True,
-    ) -> None:
-        self._index = index
-        self._verifier = verifier
-        self._scope = scope
-        self._top, self._strict = top, strict
-        self._within = within
+    index: LiteratureIndex | None
+    verifier: Verifier
+    scope: Scope
+    top: int
+    within: Sequence[str] = ()
+    strict: bool = field(default=True, kw_only=True)
 
     def __call__(self, item: ClaimItem) -> dict[str, Any]:
         """The result of an item."""
@@ -251,23 +262,43 @@ class ClaimWork:
         return {**self._judged(item, read), "retrieved": ranked, "seconds": round(time.perf_counter() - started, 4)}
 
     def _judged(self, item: ClaimItem, read: Sequence[Document]) -> dict[str, Any]:
-        return _result(item, verify(item.claim, read, self._verifier, strict=self._strict))
+        judged = verify(item.claim, read, self.verifier, strict=self.strict)
+        spoken = [o for o in judged.opinions if o.stance is not Stance.SILENT]
+        return {
+            "claim": item.claim,
+            "label": item.label.value if item.label else None,
+            "answer": judged.stance.value,
+            "probability": judged.probability,
+            "conflict": judged.conflict,
+            "note": judged.note,
+            "read": len(judged.opinions),
+            "retracted": list(judged.retracted),
+            "opinions": [
+                {
+                    "document": o.document,
+                    "stance": o.stance.value,
+                    "probability": round(o.probability, 4),
+                    "quotes": [q.model_dump() for q in o.quotes],
+                }
+                for o in spoken
+            ],
+        }
 
     def _read(self, item: ClaimItem) -> tuple[Sequence[Document], list[str] | None]:
         """The documents to read, and all that a search ranked, where there was one."""
-        if self._scope == "passages":
+        if self.scope == "passages":
             return self._given(item), None
-        if self._index is None:
+        if self.index is None:
             raise UsageError("this scope needs an index", "name one with --index")
-        if self._scope == "documents":
+        if self.scope == "documents":
             if not item.documents:
                 raise UsageError(f"the claim {item.id} names no document", "use --scope corpus")
-            return self._index.documents(item.documents), None
-        if self._scope == "partial" and not self._within:
+            return self.index.documents(item.documents), None
+        if self.scope == "partial" and not self.within:
             raise UsageError("no claim of the file names a document", "use --scope corpus")
-        within = self._within if self._scope == "partial" else None
-        hits = self._index.search(item.claim, limit=RANKED, within=within)
-        return [hit.document for hit in hits[: self._top]], [hit.document.id for hit in hits]
+        within = self.within if self.scope == "partial" else None
+        hits = self.index.search(item.claim, limit=RANKED, within=within)
+        return [hit.document for hit in hits[: self.top]], [hit.document.id for hit in hits]
 
     def _given(self, item: ClaimItem) -> list[Document]:
         if not item.passages:
@@ -276,24 +307,160 @@ class ClaimWork:
         return [Document(ids=(f"passage {n}",), abstract=text) for n, text in enumerate(texts, 1) if text]
 
 
-def _result(item: ClaimItem, judged: ClaimVerdict) -> dict[str, Any]:
-    opinions = [o for o in judged.opinions if o.stance is not Stance.SILENT]
-    return {
-        "claim": item.claim,
-        "label": item.label.value if item.label else None,
-        "answer": judged.stance.value,
-        "probability": judged.probability,
-        "conflict": judged.conflict,
-        "note": judged.note,
-        "read": len(judged.opinions),
-        "retracted": list(judged.retracted),
-        "opinions": [
-            {
-                "document": o.document,
-                "stance": o.stance.value,
-                "probability": round(o.probability, 4),
-                "quotes": [q.model_dump() for q in o.quotes],
-            }
-            for o in opinions
-        ],
-    }
+FOLDED = {
+    **dict.fromkeys(("supports", "supported"), Stance.SUPPORTS),
+    **dict.fromkeys(("refutes", "refuted", "unsupports", "unsupported"), Stance.CONTRADICTS),
+    **dict.fromkeys(("unsure", "unrelated"), Stance.SILENT),
+}
+"""Answers that count, in lower case; any other one is an error."""
+
+ERROR = "error"
+
+
+class PublishedAnswer(BaseModel):
+    """The form of an answer. No model is bound to it: one that does not keep to it has made an error."""
+
+    answer: str
+    quotes: list[str] = []
+
+
+@dataclass
+class PublishedWork(ClaimWork):
+    """Puts a claim and the best passages to a model, once."""
+
+    client: ChatClient = field(kw_only=True)
+    limits: Limits = field(kw_only=True)
+    total: Meter = field(kw_only=True)
+
+    def _judged(self, item: ClaimItem, read: Sequence[Document]) -> dict[str, Any]:
+        shown = [{"passage": n, "title": d.title, "text": d.abstract} for n, d in enumerate(read, 1) if not d.retracted]
+        task = (files("kgcheck.bench") / "prompts" / "claim.md").read_text(encoding="utf-8")
+        meter = Meter(self.limits, self.client.prices, self.total)
+        reply = self.client.complete(messages_of(task, {"claim": item.claim, "passages": shown}), meter=meter)
+        answer, note, quotes = ERROR, "", list[str]()
+        try:
+            given = parse_answer(reply.text, PublishedAnswer)
+            folded = FOLDED.get(given.answer.strip().casefold())
+            answer, quotes = (folded.value, given.quotes) if folded else (ERROR, [])
+            note = "" if folded else f"no answer of the benchmark: {given.answer[:40]!r}"
+        except ModelAnswer as error:
+            note = error.message
+        return {
+            "claim": item.claim,
+            "label": item.label.value if item.label else None,
+            "answer": answer,
+            "probability": None,
+            "note": note,
+            "read": len(shown),
+            "tokens": reply.usage.total,
+            "cost": meter.spent.money,
+            "opinions": [_quoted(quote, answer, read) for quote in dict.fromkeys(map(clean, quotes)) if quote],
+        }
+
+
+def _quoted(quote: str, answer: str, read: Sequence[Document]) -> dict[str, Any]:
+    """A quote as an opinion of the passage that holds it; of none, where none does."""
+    found = next((d for d in read if quote in d.abstract and not d.retracted), None)
+    start = found.abstract.index(quote) if found else 0
+    place = {"start": start, "end": start + len(quote) if found else 0, "text": quote}
+    return {"document": found.id if found else "", "stance": answer, "quotes": [place]}
+
+
+VERDICTS = {Stance.SUPPORTS: "Supports", Stance.CONTRADICTS: "Refutes", Stance.SILENT: "Unsure"}
+"""Labels as BioKGBench's files have them."""
+
+
+class JoinedClaim(Value):
+    """A claim in the form of BioKGBench's own files."""
+
+    id: str
+    claim: str
+    verdict: str
+    evidence: tuple[str, ...]
+
+
+class _Words(Value):
+    never: tuple[str, ...]
+    verbs: frozenset[str]
+    predicates: frozenset[str]
+    before: frozenset[str]
+
+
+@cache
+def _words() -> _Words:
+    return read_value(resource_dir("corpus") / "bench" / "claims.toml", _Words)
+
+
+def as_claim(question: str) -> str | None:
+    """Turn a yes or no question into the claim that a yes affirms; None where its parts are not plain.
+
+    >>> as_claim("Does high blood pressure reduce the risk of chronic low back pain?")
+    'High blood pressure reduces the risk of chronic low back pain.'
+    >>> as_claim("Are polyps from pre-menopausal women less similar to others?")
+    'Polyps from pre-menopausal women are less similar to others.'
+    >>> as_claim("Does an increase in dose affect survival?")
+    """
+    known = _words()
+    first, *rest = question.strip().removesuffix("?").split() or [""]
+    text, kind = " ".join(rest), first.casefold()
+    folded = [word.casefold() for word in rest]
+    if re.search(r"[?:;]", text) or re.search(rf"\b(?:{'|'.join(known.never)})\b", text, re.IGNORECASE) or not rest:
+        return None
+    if kind not in ("do", "does", "can", "could", "is", "are", "was", "were"):
+        return None
+    of_form = known.predicates if kind in ("is", "are", "was", "were") else known.verbs
+    found = [at for at, word in enumerate(folded) if word in of_form]
+    if len(found) != 1 or not found[0]:
+        return None
+    at = place = found[0]
+    while place and (folded[place - 1] in known.before or folded[place - 1].endswith("ly")):
+        place -= 1
+    if kind == "does":
+        rest[at] = _third_person(rest[at])
+    if not place:
+        return None
+    if rest[0].isascii() and rest[0].isalpha() and rest[0].islower():
+        rest[0] = rest[0].capitalize()
+    return f"{' '.join([*rest[:place], *([] if kind in ('do', 'does') else [kind]), *rest[place:]])}."
+
+
+def _third_person(verb: str) -> str:
+    if verb.casefold() in ("be", "have"):
+        return {"be": "is", "have": "has"}[verb.casefold()]
+    if re.search(r"[^aeiou]y$", verb, re.IGNORECASE):
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if re.search(r"(?:s|x|z|ch|sh|o)$", verb, re.IGNORECASE) else f"{verb}s"
+
+
+def _has_all(index: LiteratureIndex, documents: Sequence[str]) -> bool:
+    try:
+        return bool(documents) and bool(index.documents(documents))
+    except UnknownName:
+        return False
+
+
+def join_claims(files: Sequence[Path], index: LiteratureIndex) -> tuple[list[JoinedClaim], Counter[str]]:
+    """Join the labelled claims of files whose papers an index has, and count those left out by reason."""
+    made: dict[str, JoinedClaim] = {}
+    left_out = Counter[str]()
+    if twice := [name for name, count in Counter(file.stem for file in files).items() if count > 1]:
+        raise UsageError(f"two files are called {twice[0]}, and claims go by these names", "copy one to another name")
+    for file in files:
+        for item in read_items(file):
+            claim = as_claim(item.claim) if item.claim.endswith("?") else item.claim
+            if item.label is None:
+                left_out["without a label"] += 1
+            elif claim is None:
+                left_out["questions whose claim is not plain"] += 1
+            elif not _has_all(index, item.documents):
+                left_out["whose papers are not all in the index"] += 1
+            elif claim.casefold() in made:
+                left_out["that were there already"] += 1
+            else:
+                verdict = VERDICTS[item.label]
+                made[claim.casefold()] = JoinedClaim(
+                    id=f"{file.stem}:{item.id}", claim=claim, verdict=verdict, evidence=item.documents
+                )
+    if not made:
+        raise UsageError("no claim is left", "; ".join(f"{n:,} {why}" for why, n in left_out.items()))
+    return list(made.values()), left_out

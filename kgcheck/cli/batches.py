@@ -210,7 +210,7 @@ def bench_claims(workspace: "Workspace", files: tuple[Path, ...], out: Path, dev
     Questions that yes or no answers become the claims that a yes affirms, where their verb is plain; others are left
     out, as are claims whose papers are not in the index. With --dev, no paper is in both parts.
     """
-    from kgcheck.bench.claim_sets import join_claims
+    from kgcheck.bench.scv import join_claims
 
     notes: list[str] = []
     made, left_out = join_claims(files, workspace.index(notes))

@@ -189,8 +189,6 @@ def _show(answer: "Answer") -> None:
 
     if answer.read_as:
         result(f"Read as: {answer.read_as}")
-    if answer.understood:
-        note(f"understood as: {answer.understood}")
     if answer.tokens:
         cost = "" if answer.cost is None else f", {answer.cost:.4f} in money"
         note(f"{answer.actions} actions, {answer.tokens:,} tokens{cost}")

@@ -1,8 +1,9 @@
 """``kgcheck bench insights, sign, code, questions, filter, grade, agree, export``: from papers and graphs to grades."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,8 @@ from kgcheck.options import CodeOptions, TotalSpending, WorkerOptions
 from kgcheck.plurals import how_many
 
 if TYPE_CHECKING:
+    from kgcheck.bench.insights import SignState
+    from kgcheck.llm.client import ChatClient
     from kgcheck.workspace import Workspace
 
 _DOMAIN = click.option(
@@ -24,8 +27,19 @@ _DOMAIN = click.option(
 )
 _OUT = click.option("--out", type=FilePath(dir_okay=False), required=True, help="JSON lines file to write.")
 _DATA = click.option("--data", type=FilePath(file_okay=False), help="Folder with the data [default: that of FILE]")
-_HARNESSES = ("heureka", "inspect", "lm-eval")
 _STATES = ("validated", "in_part", "adjusted", "rejected", "outside_tools")
+
+
+@contextmanager
+def _model(workspace: "Workspace", notes: list[str]) -> "Iterator[ChatClient | None]":
+    """Open the model of a workspace whose brain is one."""
+    if workspace.brain != "llm":
+        yield None
+        return
+    from kgcheck.llm.client import ChatClient
+
+    with ChatClient(workspace.settings, notes) as client:
+        yield client
 
 
 @bench.command("insights")
@@ -54,12 +68,7 @@ def bench_insights(
 
     refused: list[str] = []
     spent, notes = total_meter(workspace.settings, options.total), list[str]()
-    with ExitStack() as opened:
-        client = None
-        if workspace.brain == "llm":
-            from kgcheck.llm.client import ChatClient
-
-            client = opened.enter_context(ChatClient(workspace.settings, notes))
+    with _model(workspace, notes) as client:
         made = extract(papers_in(papers, refused), Domain.read(domain), refused, client, spent)
     write_models(out, made)
     note(*refused, *notes, *spent_note(spent))
@@ -76,15 +85,7 @@ def bench_insights(
 @click.option("--reason", default="", help="Why it is rejected, or wants tools from outside.")
 @click.option("--part", "parts", multiple=True, help="A part that is validated, where not all is; may be repeated.")
 @click.option("--summary", default="", help="The summary as adjusted.")
-def bench_sign(
-    file: Path,
-    insight: str | None,
-    state: str | None,
-    by: str | None,
-    reason: str,
-    parts: tuple[str, ...],
-    summary: str,
-) -> None:
+def bench_sign(file: Path, insight: str | None, state: "SignState | None", by: str | None, **judged: Any) -> None:
     """Sign one INSIGHT of FILE, or without one show those that are not signed as they stand."""
     from kgcheck.bench.insights import Insight, sign
     from kgcheck.bench.question_sets import read_models, write_models
@@ -99,7 +100,7 @@ def bench_sign(
         return
     if state is None or not by:
         raise UsageError("a signature says what, and by whom", "add --as and --by")
-    write_models(file, sign(insights, insight, state, by, reason=reason, parts=parts, summary=summary))  # type: ignore[arg-type]
+    write_models(file, sign(insights, insight, state, by, **judged))
     note(f"{insight}: {state}")
 
 
@@ -137,13 +138,8 @@ def bench_code(
 
     notes: list[str] = []
     spent = total_meter(workspace.settings, options.total)
-    with ExitStack() as opened:
-        model = None
-        if workspace.brain == "llm":
-            from kgcheck.llm.client import ChatClient
-
-            client = opened.enter_context(ChatClient(workspace.settings, notes))
-            model = CodeModel(Domain.read(domain), client, spent, notes)
+    with _model(workspace, notes) as client:
+        model = CodeModel(Domain.read(domain), client, spent, notes) if client else None
         rows, incomplete = check_code(repository, insights, out, code, model, notes)
     note(*notes, *spent_note(spent))
     if rows:

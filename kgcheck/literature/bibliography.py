@@ -47,8 +47,8 @@ from kgcheck.model import Evidence
 from kgcheck.outputs import replacing, write_hint
 from kgcheck.progress import NoProgress, Progress
 from kgcheck.providers import crossref, openalex
+from kgcheck.providers.ncbi import work_of_article
 from kgcheck.providers.paper_service import WorkFields, doi_id, first_page, last_page, pmid_id
-from kgcheck.providers.pubmed import work_of_article
 from kgcheck.quoting import literal
 from kgcheck.reference.build import file_date, refuse_out, undated_release
 from kgcheck.reference.snapshot import SourceRelease, attaching, catalog_of, damage_named, refuse_place

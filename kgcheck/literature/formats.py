@@ -201,7 +201,7 @@ def _pubtator(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
 
 def _pubmed_xml(path: Path, recipe: CorpusRecipe) -> Iterator[_Raw]:
     # The clients of services import many modules, which no other format needs.
-    from kgcheck.providers.pubmed import article_record
+    from kgcheck.providers.ncbi import article_record
 
     for number, element in enumerate(xml_records(path, "PubMed XML", {"PubmedArticle"}), 1):
         record = article_record(element)

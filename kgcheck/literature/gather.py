@@ -20,9 +20,9 @@ from kgcheck.literature.papers import WholePaper, paper_of_record
 from kgcheck.outputs import temporary_folder, write_text
 from kgcheck.providers.europepmc import EuropePmc
 from kgcheck.providers.http import Http
+from kgcheck.providers.ncbi import PubMed
 from kgcheck.providers.openalex import OpenAlex
 from kgcheck.providers.paper_service import PaperRecord, PaperService, WholeTextService
-from kgcheck.providers.pubmed import PubMed
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from kgcheck.settings import Settings
 

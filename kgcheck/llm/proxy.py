@@ -128,8 +128,6 @@ class ModelProxy(HTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """The routes."""
-
     timeout = _IDLE_S
     server: ModelProxy
 

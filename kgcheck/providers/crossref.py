@@ -1,13 +1,12 @@
 """Crossref client: works by DOI or title, their reference lists, and registration agencies."""
 
-from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import Field, TypeAdapter
+from pydantic import AliasPath, Field
 
 from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.http import Http
+from kgcheck.providers.http import Http, ProviderService, ServiceAnswer
 from kgcheck.providers.paper_service import (
     LATER,
     WireRecord,
@@ -21,7 +20,6 @@ from kgcheck.providers.paper_service import (
     stray_answer,
     year_in,
 )
-from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 NAME = "Crossref"
@@ -78,24 +76,9 @@ class _CrossrefWork(WireRecord):
     updated: list[_CrossrefUpdate] = Field(alias="updated-by", default=[])
 
 
-class _CrossrefList(WireRecord):
-    items: list[dict[str, Any]]
-
-
 class _CrossrefAgency(WireRecord):
-    id: str
-
-
-class _CrossrefRegistered(WireRecord):
     doi: _Doi = Field(alias="DOI")
-    agency: _CrossrefAgency
-
-
-_OBJECTS = TypeAdapter(dict[str, Any])
-_WORK = TypeAdapter(_CrossrefWork)
-_LIST = TypeAdapter(_CrossrefList)
-_REGISTERED = TypeAdapter(_CrossrefRegistered)
-_DATE = TypeAdapter(_CrossrefDate)
+    agency: str = Field(validation_alias=AliasPath("agency", "id"))
 
 
 class Crossref:
@@ -107,11 +90,25 @@ class Crossref:
         self._service = ProviderService.from_settings(NAME, "crossref", settings, release=day)
 
     def work(self, doi: str) -> WorkFields | None:
-        read = partial(_one, doi=doi.casefold())
+        def read(answer: ServiceAnswer) -> WorkFields | None:
+            if _missing(answer):
+                return None
+            fields = work_of(_message(answer, "work"))
+            if fields.key != doi.casefold():
+                raise stray_answer(NAME, f"the work {fields.key}")
+            return fields._replace(retrieved_at=answer.retrieved_at)
+
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}", read, params=self._polite)
 
     def agency(self, doi: str) -> str:
-        read = partial(_agency, doi=doi.casefold())
+        def read(answer: ServiceAnswer) -> str:
+            if _missing(answer):
+                return ""
+            found = formed(NAME, _message(answer, "work-agency"), _CrossrefAgency)
+            if found.doi.casefold() != doi.casefold():
+                raise stray_answer(NAME, f"the agency of {found.doi}")
+            return found.agency
+
         return self._http.ask(self._service, f"/works/{quote(doi, safe='')}/agency", read, params=self._polite)
 
     def search(self, text: str) -> tuple[WorkFields, ...]:
@@ -119,28 +116,10 @@ class Crossref:
         return self._http.ask(self._service, "/works", _found, params=params)
 
 
-def _one(answer: ServiceAnswer, *, doi: str) -> WorkFields | None:
-    if _missing(answer):
-        return None
-    fields = work_of(_message(answer, "work"))
-    if fields.key != doi:
-        raise stray_answer(NAME, f"the work {fields.key}")
-    return fields._replace(retrieved_at=answer.retrieved_at)
-
-
-def _agency(answer: ServiceAnswer, *, doi: str) -> str:
-    if _missing(answer):
-        return ""
-    found = formed(NAME, _message(answer, "work-agency"), _REGISTERED)
-    if found.doi.casefold() != doi:
-        raise stray_answer(NAME, f"the agency of {found.doi}")
-    return found.agency.id
-
-
 def _found(answer: ServiceAnswer) -> tuple[WorkFields, ...]:
     if answer.status == 400:
         raise SourceUnanswerable(f"{NAME} does not take the question: {answer.body[:200]!r}", "see its documentation")
-    listed = formed(NAME, _message(answer, "work-list"), _LIST).items
+    listed = formed(NAME, _message(answer, "work-list").get("items"), list[dict[str, Any]])
     if len(listed) > FOUND:
         raise SourceAnswer(f"{NAME} sent {len(listed):,} works; {FOUND} were asked for", LATER)
     return tuple(work_of(item)._replace(retrieved_at=answer.retrieved_at) for item in listed)
@@ -157,7 +136,7 @@ def _missing(answer: ServiceAnswer) -> bool:
 
 
 def _message(answer: ServiceAnswer, kind: str) -> dict[str, Any]:
-    body = parsed(NAME, answer, _OBJECTS)
+    body = parsed(NAME, answer, dict[str, Any])
     message = body.get("message")
     if body.get("status") != "ok" or body.get("message-type") != kind or not isinstance(message, dict):
         raise SourceAnswer(f"{NAME} sent {str(body.get('message-type'))[:40]!r} and no {kind}", LATER)
@@ -166,8 +145,8 @@ def _message(answer: ServiceAnswer, kind: str) -> dict[str, Any]:
 
 def work_of(work: dict[str, Any]) -> WorkFields:
     """Read a work of Crossref, as it stands in an answer or in a line of its dump."""
-    found = formed(NAME, work, _WORK)
-    dates = [formed(NAME, work[kind], _DATE) for kind in _DATES if work.get(kind)]
+    found = formed(NAME, work, _CrossrefWork)
+    dates = [formed(NAME, work[kind], _CrossrefDate) for kind in _DATES if work.get(kind)]
     first = found.authors[0] if found.authors else _CrossrefName()
     gone = [u.doi for u in found.updated if u.type == "retraction"]
     whole = [f"{title}: {subtitle}" for title in found.titles for subtitle in found.subtitles[:1]]
@@ -192,7 +171,7 @@ def work_of(work: dict[str, Any]) -> WorkFields:
 
 def cited_in(work: dict[str, Any]) -> tuple[WorkFields, ...]:
     """Read the reference list of a work of Crossref, as far as it names other works."""
-    found = formed(NAME, work, _WORK)
+    found = formed(NAME, work, _CrossrefWork)
     return tuple(
         WorkFields(
             key=f"{found.doi.casefold()}#{cited.key or number}",

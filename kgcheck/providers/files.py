@@ -16,7 +16,6 @@ from kgcheck.providers.tsv import open_text
 from kgcheck.providers.uniprot_entry import (
     NO_TERMS,
     XREF,
-    Record,
     Rows,
     Terms,
     UniProtEntry,
@@ -25,10 +24,6 @@ from kgcheck.providers.uniprot_entry import (
     entry_of_flat,
     record_of_entry,
 )
-
-Row = dict[str, Any]
-_Entry = tuple[Record, tuple[str, ...], str]
-"""An entry's life, the accessions that went into it, and the day on which it was changed last, if that is stated."""
 
 _DEFINITION = "definition"
 """Attribute of what a term means, with the references for it."""
@@ -57,7 +52,9 @@ def read_obo(path: Path, recipe: ReferenceFile) -> tuple[Rows, str, str]:
         if "name" in term and identifier.startswith(recipe.prefix):
             _add_term(parsed, identifier, term, recipe)
     version = str(graph.graph.get("data-version") or "").removeprefix("releases/")
-    released = _obo_date(str(graph.graph.get("date") or "")) or "".join(_ISO_DAY.findall(version)[:1])
+    # As 14:05:2015 16:40.
+    dated = re.match(r"(\d\d):(\d\d):(\d{4})", str(graph.graph.get("date") or ""))
+    released = "-".join(dated.groups()[::-1]) if dated else "".join(_ISO_DAY.findall(version)[:1])
     return parsed, version or released, released
 
 
@@ -65,7 +62,8 @@ def _add_term(parsed: Rows, identifier: str, term: dict[str, Any], recipe: Refer
     obsolete = term.get("is_obsolete") == "true"
     successors = list(term.get("replaced_by", []))
     if obsolete and recipe.successor_xref:
-        successors += _named_xrefs(term.get("xref", []), recipe.successor_xref)
+        named = [xref for xref in term.get("xref", []) if xref.startswith(f"{recipe.successor_xref}: ")]
+        successors += [match[1] for xref in named if (match := _QUOTED.search(xref))]
     name = unescaped(term["name"])
     entity = {"id": identifier, "namespace": term.get("namespace"), "name": name, "record": identifier}
     state = "obsolete" if obsolete else "current"
@@ -103,16 +101,6 @@ def _parents(term: dict[str, Any], relations: tuple[str, ...]) -> Iterator[str]:
             yield target.split()[0]
 
 
-def _named_xrefs(xrefs: list[str], name: str) -> list[str]:
-    return [m[1] for x in xrefs if x.startswith(f"{name}: ") and (m := _QUOTED.search(x))]
-
-
-def _obo_date(text: str) -> str:
-    """``14:05:2015 16:40`` as 2015-05-14."""
-    match = re.match(r"(\d\d):(\d\d):(\d{4})", text)
-    return f"{match[3]}-{match[2]}-{match[1]}" if match else ""
-
-
 def read_uniprot_flat(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERMS) -> Iterator[tuple[Rows, str]]:
     """Entries of a UniProtKB flat file: lifecycle, names, sequence, cross-references, interactions and sites."""
     yield from _in_pieces(_flat_entries(path), recipe, terms)
@@ -123,11 +111,17 @@ def read_uniprot_jsonl(path: Path, recipe: ReferenceFile, terms: Terms = NO_TERM
     yield from _in_pieces(_jsonl_entries(path), recipe, terms)
 
 
-def _in_pieces(entries: Iterable[_Entry], recipe: ReferenceFile, terms: Terms) -> Iterator[tuple[Rows, str]]:
+def _in_pieces(
+    entries: Iterable[tuple[UniProtEntry, str]], recipe: ReferenceFile, terms: Terms
+) -> Iterator[tuple[Rows, str]]:
+    """Rows of entries, each with the day on which it was changed last, if that is stated."""
     rows, newest = empty_rows(), ""
-    for count, (record, secondary, day) in enumerate(entries, 1):
+    for count, (entry, day) in enumerate(entries, 1):
+        # A file says neither where nor when it was asked for.
+        record = record_of_entry(entry, "", "", datetime.min)
         add_record(rows, record, recipe.modifications, terms)
-        rows["entity"] += [_merged(old, record.accession) for old in secondary]
+        merged = {"state": "merged", "successors": [record.accession]}
+        rows["entity"] += [merged | {"id": old, "record": old} for old in entry.secondary_accessions]
         newest = max(newest, day)
         if not count % _AT_ONCE:
             yield rows, newest
@@ -135,7 +129,7 @@ def _in_pieces(entries: Iterable[_Entry], recipe: ReferenceFile, terms: Terms) -
     yield rows, newest
 
 
-def _flat_entries(path: Path) -> Iterator[_Entry]:
+def _flat_entries(path: Path) -> Iterator[tuple[UniProtEntry, str]]:
     from Bio import BiopythonParserWarning, SwissProt
 
     count = 0
@@ -145,8 +139,7 @@ def _flat_entries(path: Path) -> Iterator[_Entry]:
             # It warns of references that it cannot read; nothing here reads them.
             warnings.simplefilter("ignore", BiopythonParserWarning)
             for flat in parse(stream):
-                entry = entry_of_flat(flat)
-                yield _life(entry), entry.secondary_accessions, iso_day(flat.annotation_update[0])
+                yield entry_of_flat(flat), iso_day(flat.annotation_update[0])
                 count += 1
     except (ValueError, AssertionError, LookupError, TypeError, AttributeError, EOFError, OSError) as error:
         raise InputFormat(f"{path} is not a UniProt flat file: {error}", "it may be truncated") from error
@@ -154,26 +147,16 @@ def _flat_entries(path: Path) -> Iterator[_Entry]:
         raise InputFormat(f"{path} holds no UniProt entry", "it may be empty or truncated")
 
 
-def _jsonl_entries(path: Path) -> Iterator[_Entry]:
+def _jsonl_entries(path: Path) -> Iterator[tuple[UniProtEntry, str]]:
     count = 0
     try:
         with open_text(path) as stream:
             for line in stream:
-                entry = UniProtEntry.model_validate_json(line)
-                yield _life(entry), entry.secondary_accessions, ""
+                yield UniProtEntry.model_validate_json(line), ""
                 count += 1
     except (ValueError, EOFError, OSError, SourceAnswer) as error:
         why = str(error).split("\n")[0]
         raise InputFormat(f"{path}: line {count + 1} is no UniProt entry: {why}", "it may be truncated") from error
-
-
-def _life(entry: UniProtEntry) -> Record:
-    # A file says neither where nor when it was asked for.
-    return record_of_entry(entry, "", "", datetime.min)
-
-
-def _merged(secondary: str, accession: str) -> Row:
-    return {"id": secondary, "state": "merged", "successors": [accession], "record": secondary}
 
 
 STREAMS: dict[str, Callable[[Path, ReferenceFile, Terms], Iterator[tuple[Rows, str]]]] = {

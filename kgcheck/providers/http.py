@@ -6,7 +6,6 @@ was read whole. What goes wrong is an error of the tree under `SourceError`, or 
 is wrong.
 """
 
-import contextlib
 import socket
 import sqlite3
 import threading
@@ -16,14 +15,16 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
+import jiter
 import requests
+import urllib3
 from filelock import FileLock, Timeout
 from requests import PreparedRequest, Response, Session
 from requests.adapters import HTTPAdapter
-from requests.exceptions import ReadTimeout
+from requests.exceptions import ReadTimeout, RequestException
 from requests_cache.backends.sqlite import SQLiteCache
 from requests_cache.models.response import CachedResponse
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
@@ -31,24 +32,179 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.response import HTTPResponse
+from urllib3.util import Retry
 
 from kgcheck import __version__, clock, deadline
 from kgcheck.cleartext import refuse_cleartext
 from kgcheck.closing import Closing
 from kgcheck.errors import (
     ConfigurationError,
+    KgcheckError,
     SourceAnswer,
     SourceBusy,
     SourceDeadline,
     SourceError,
     SourceOffline,
+    SourceRefused,
     SourceTimeout,
     SourceUnreachable,
 )
 from kgcheck.outputs import make_folder, make_private_file
-from kgcheck.providers.http_errors import WIRE_ERRORS, error_for, refuse_status, shown
-from kgcheck.providers.services import ProviderService, ServiceAnswer, answer_of
 from kgcheck.settings import Settings
+
+_UNTOLD = ("text/plain", "application/octet-stream")
+"""Content types from servers that know no type of a body."""
+
+
+class ProviderService(NamedTuple):
+    """A service and what is to be known before it is asked.
+
+    ``release_header`` is where each answer names the release; of a service that has none, ``release`` says it.
+    """
+
+    name: str
+    url: str
+    calls_per_s: float
+    setting: str
+    release_header: str = ""
+    release: str = ""
+    accept: str = "application/json"
+    headers: Mapping[str, str] = {}
+    """Headers of every call, say a key; they are neither kept nor shown."""
+    has_key: bool = False
+    """Mark that calls carry a key, in a header or among their fields."""
+
+    @classmethod
+    def from_settings(cls, name: str, key: str, settings: Settings, **more: Any) -> Self:
+        """The service whose address and pace are the settings of a key."""
+        url, calls_per_s = (getattr(settings, f"{key}_{part}") for part in ("url", "calls_per_s"))
+        return cls(name, url, calls_per_s, f"KGCHECK_{key.upper()}_URL", **more)
+
+    def sent_headers(self, agent: str) -> dict[str, str]:
+        return {"User-Agent": agent, "Accept": self.accept, "Accept-Encoding": "gzip", **self.headers}
+
+
+class ServiceAnswer(NamedTuple):
+    """Answer of a service."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+    release: str
+    retrieved_at: datetime
+    cached: bool
+
+    def json(self) -> Any:
+        """The body as strict JSON: a key stands once, nesting ends at 200, numbers are finite, text is UTF-8."""
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind and "json" not in kind and kind not in _UNTOLD:
+            raise self._no_json(f"its type is {kind}")
+        try:
+            return jiter.from_json(self.body, allow_inf_nan=False, catch_duplicate_keys=True)
+        except ValueError as error:
+            raise self._no_json(str(error)) from error
+
+    def _no_json(self, why: str) -> SourceAnswer:
+        begins = self.body[:60].decode(errors="replace").split("\n")[0]
+        return SourceAnswer(
+            f"{self.url[:160]} answered {self.status} with no JSON: {begins!r} ({why})",
+            "an outage, or a page in between: try again later",
+        )
+
+
+def answer_of(response: Response, release: str, at: datetime, *, cached: bool) -> ServiceAnswer:
+    """An answer as it came, or as it was kept."""
+    return ServiceAnswer(
+        status=response.status_code,
+        headers=response.headers,
+        body=response.content,
+        url=str(response.url),
+        release=release,
+        retrieved_at=at.replace(microsecond=0),
+        cached=cached,
+    )
+
+
+_ADDRESS = "correct the address of the service, or the proxy, in the environment"
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LATER = "try again later: kgcheck audit --resume goes on where it stopped"
+
+_ERROR_OF: dict[type[Exception], type[KgcheckError]] = {
+    requests.exceptions.InvalidURL: ConfigurationError,
+    requests.exceptions.InvalidSchema: ConfigurationError,
+    requests.exceptions.MissingSchema: ConfigurationError,
+    requests.exceptions.URLRequired: ConfigurationError,
+    requests.exceptions.InvalidHeader: ConfigurationError,
+    requests.exceptions.UnrewindableBodyError: ConfigurationError,
+    urllib3.exceptions.LocationValueError: ConfigurationError,
+    urllib3.exceptions.ProxySchemeUnsupported: ConfigurationError,
+    urllib3.exceptions.UnrewindableBodyError: ConfigurationError,
+    requests.exceptions.Timeout: SourceTimeout,
+    urllib3.exceptions.TimeoutError: SourceTimeout,
+    urllib3.exceptions.TimeoutStateError: SourceTimeout,
+    urllib3.exceptions.NewConnectionError: SourceUnreachable,
+    requests.exceptions.InvalidJSONError: SourceAnswer,
+    requests.exceptions.HTTPError: SourceAnswer,
+    requests.exceptions.TooManyRedirects: SourceAnswer,
+    requests.exceptions.ContentDecodingError: SourceAnswer,
+    requests.exceptions.StreamConsumedError: SourceAnswer,
+    urllib3.exceptions.DecodeError: SourceAnswer,
+    urllib3.exceptions.HeaderParsingError: SourceAnswer,
+    urllib3.exceptions.InvalidHeader: SourceAnswer,
+    urllib3.exceptions.ResponseError: SourceAnswer,
+    urllib3.exceptions.ResponseNotChunked: SourceAnswer,
+    urllib3.exceptions.BodyNotHttplibCompatible: SourceAnswer,
+}
+"""Meaning of exceptions of the two libraries and of those that are such; any other means that nobody was reached."""
+
+WIRE_ERRORS = (RequestException, HTTPError, OSError)
+"""All that a call to a service can raise: an OSError where a socket fails under neither library's eyes."""
+
+
+def error_for(error: Exception, service: str, url: str) -> KgcheckError:
+    """The error of the tree for what went wrong on the way to a service."""
+    kind = next((_ERROR_OF[cls] for cls in type(error).__mro__ if cls in _ERROR_OF), None)
+    if kind is None:
+        kind = SourceTimeout if isinstance(error, TimeoutError) else SourceUnreachable
+    detail = " ".join(str(error).split())[:200] or type(error).__name__
+    if kind is ConfigurationError:
+        return kind(f"the address of {service} cannot be used: {url}: {detail}", _ADDRESS)
+    if kind is SourceTimeout:
+        return kind(f"{service} did not answer in time: {url}", _LATER)
+    if kind is SourceAnswer:
+        return kind(f"{service} sent what cannot be read: {url}: {detail}", _LATER)
+    return kind(f"{service} cannot be reached: {url}: {detail}", _LATER)
+
+
+def refuse_status(service: str, response: Response) -> None:
+    """Raise for a status of which no reader can make anything."""
+    status, url = response.status_code, shown(response.request)
+    if status in _BUSY or status >= 500:
+        retry_after = response.headers.get("Retry-After")
+        raise SourceBusy(
+            f"{service} answered {status} {response.reason}: {url}",
+            _LATER,
+            wait_s=_seconds(retry_after) if retry_after else None,
+        )
+    if status in (401, 403, 407, 451):
+        raise SourceRefused(
+            f"{service} refuses the call with {status}: {url}",
+            "set KGCHECK_CONTACT to your mail address, or ask the provider",
+        )
+
+
+def shown(request: PreparedRequest) -> str:
+    """Return the address of a request, short enough for a message."""
+    url = request.url or ""
+    return url if len(url) <= 160 else f"{url[:160]}…"
+
+
+def _seconds(retry_after: str) -> float | None:
+    try:
+        return Retry().parse_retry_after(retry_after)
+    except Exception:
+        return None
 
 
 class Pace:
@@ -76,7 +232,10 @@ class Pace:
         try:
             with self._lock.acquire(timeout=-1 if most_s is None else most_s):
                 # The clock on the wall, for processes share it; where it was turned back, one gap is waited, no more.
-                rest = min(self._gap_s - (clock.exact_now().timestamp() - self._went_out()), self._gap_s)
+                went_out = 0.0
+                with suppress(ValueError):
+                    went_out = float(self._last.read_text())
+                rest = min(self._gap_s - (clock.exact_now().timestamp() - went_out), self._gap_s)
                 if ends is not None and time.monotonic() + rest > ends:
                     return False
                 if rest > 0:
@@ -85,11 +244,6 @@ class Pace:
                 return True
         except Timeout:
             return False
-
-    def _went_out(self) -> float:
-        with suppress(ValueError):
-            return float(self._last.read_text())
-        return 0.0
 
 
 _CHUNK = 1 << 16
@@ -198,11 +352,11 @@ def without_body(response: Response) -> Response:
     return HTTPAdapter().build_response(response.request, _whole(response.raw, b""))
 
 
-@contextlib.contextmanager
+@contextmanager
 def _cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
     def quietly() -> None:
         # It may have been closed, or given back, in the meantime.
-        with contextlib.suppress(OSError, AttributeError, ValueError, RuntimeError):
+        with suppress(OSError, AttributeError, ValueError, RuntimeError):
             cut()
 
     timer = threading.Timer(seconds, quietly)
@@ -243,7 +397,7 @@ class KeptAnswers(Closing):
             make_private_file(file)
             self._cache = SQLiteCache(file, serializer="json", busy_timeout=30_000)
 
-    def find(self, service: ProviderService, request: requests.PreparedRequest) -> ServiceAnswer | None:
+    def find(self, service: ProviderService, request: PreparedRequest) -> ServiceAnswer | None:
         """The answer to a question, or None where none of the newest known release is kept."""
         release = self._release(service)
         with self._keeping():
@@ -253,27 +407,23 @@ class KeptAnswers(Closing):
         return answer_of(found, release, found.created_at, cached=True)
 
     def keep(
-        self,
-        service: ProviderService,
-        release: str,
-        request: requests.PreparedRequest,
-        response: requests.Response,
-        retrieved_at: datetime,
+        self, service: ProviderService, answer: ServiceAnswer, request: PreparedRequest, response: Response
     ) -> None:
         """Keep an answer with the time of its retrieval, and that its release is the newest."""
         # The question is kept with the answer, and a key may be among the headers of the service.
         response.request = response.request.copy()
         for name in service.headers:
             response.request.headers.pop(name, None)
-        self._save(response, self._key(release, request), retrieved_at, timedelta(days=self._settings.cache_days))
-        if service.release_header and release != self._release(service):
+        at, days = answer.retrieved_at, timedelta(days=self._settings.cache_days)
+        self._save(response, self._key(answer.release, request), at, days)
+        if service.release_header and answer.release != self._release(service):
             hours = timedelta(hours=self._settings.release_hours)
-            self._save(without_body(response), f"release {service.url}", retrieved_at, hours)
+            self._save(without_body(response), f"release {service.url}", at, hours)
 
     def close(self) -> None:
         self._cache.close()  # type: ignore[no-untyped-call]
 
-    def _save(self, response: requests.Response, key: str, retrieved_at: datetime, life: timedelta) -> None:
+    def _save(self, response: Response, key: str, retrieved_at: datetime, life: timedelta) -> None:
         with self._keeping():
             kept = CachedResponse.from_response(response, created_at=retrieved_at)
             self._cache.save_response(kept, key, retrieved_at + life)
@@ -300,17 +450,15 @@ class KeptAnswers(Closing):
                 "free space, remove answers.sqlite there, or set KGCHECK_CACHE_DIR to another folder",
             ) from error
 
-    def _key(self, release: str, request: requests.PreparedRequest) -> str:
+    def _key(self, release: str, request: PreparedRequest) -> str:
         return f"{release} {self._cache.create_key(request)}"
 
-
-__all__ = ["Http", "ProviderService"]
 
 T = TypeVar("T")
 
 _Fields = Mapping[str, object]
-_Saved = tuple[ProviderService, str, requests.PreparedRequest, requests.Response, datetime]
-"""Service that was asked, its release, the request, the answer, and the time of its retrieval."""
+_Saved = tuple[ProviderService, ServiceAnswer, PreparedRequest, Response]
+"""Service that was asked, its answer, the request, and the answer as it came."""
 
 _AGAIN = (SourceUnreachable, SourceTimeout, SourceBusy, SourceAnswer)
 """Errors that may be gone at the next attempt: half an answer is as likely a broken connection as a broken service."""
@@ -328,8 +476,8 @@ class Http(Closing):
     def __init__(self, settings: Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self.settings = settings
         self.sleep = sleep
-        self._session: requests.Session | None = None
-        self._file_session: requests.Session | None = None
+        self._session: Session | None = None
+        self._file_session: Session | None = None
         self._paces: dict[str, Pace] = {}
         self._down: dict[str, tuple[float, SourceError]] = {}
         self._wrong: dict[str, int] = {}
@@ -409,13 +557,15 @@ class Http(Closing):
         return made
 
     @contextmanager
-    def stream(self, service: ProviderService, url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
+    def stream(self, service: ProviderService, url: str, headers: Mapping[str, str]) -> Iterator[Response]:
         """Open a file at a provider, to be read as it comes; nothing of it is kept here."""
         if self.settings.offline:
             raise SourceOffline(f"{url} was not fetched, for kgcheck is offline", "leave --offline out")
         self._wait_for_turn(service)
         try:
-            response = self._files().get(
+            if self._file_session is None:
+                self._file_session = session_over(WatchedAdapter(self._total_s))
+            response = self._file_session.get(
                 url,
                 headers={"User-Agent": self._agent(), **headers},
                 # A recipe names the address: what ~/.netrc has for its host stays at home.
@@ -442,7 +592,7 @@ class Http(Closing):
 
     def _prepare(
         self, service: ProviderService, path: str, params: _Fields | None, form: _Fields | None, body: object
-    ) -> requests.PreparedRequest:
+    ) -> PreparedRequest:
         if path.startswith(("http://", "https://")):
             url = path
             if urlsplit(url)[:2] != urlsplit(service.url)[:2]:
@@ -474,44 +624,35 @@ class Http(Closing):
         return f"kgcheck/{__version__} ({contact})"
 
     def _attempts(self) -> Retrying:
-        return Retrying(
-            retry=retry_if_exception(_is_worth_another),
-            stop=_Stop(self.settings),
-            wait=self._wait,
-            sleep=self.sleep,
-            reraise=True,
-        )
+        most, longest = stop_after_attempt(self.settings.http_attempts), self.settings.http_longest_wait_s
 
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        wanted_wait = error.wait_s if isinstance(error, SourceBusy) else None
-        longest = self.settings.http_longest_wait_s
-        return (
-            wanted_wait
-            if wanted_wait is not None
-            else min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest)
-        )
+        def wait(state: RetryCallState) -> float:
+            wanted = _wanted_wait(state)
+            return (
+                min(self.settings.http_wait_s * 2 ** (state.attempt_number - 1), longest) if wanted is None else wanted
+            )
 
-    def _call(
-        self,
-        service: ProviderService,
-        request: requests.PreparedRequest,
-        read: Callable[[ServiceAnswer], T],
-    ) -> T:
+        def is_over(state: RetryCallState) -> bool:
+            """So many attempts, or a longer wait than is allowed or there is time for."""
+            late = deadline.at_most(state.upcoming_sleep) < state.upcoming_sleep
+            return most(state) or late or (_wanted_wait(state) or 0.0) > longest
+
+        worth = retry_if_exception(_is_worth_another)
+        return Retrying(retry=worth, stop=is_over, wait=wait, sleep=self.sleep, reraise=True)
+
+    def _call(self, service: ProviderService, request: PreparedRequest, read: Callable[[ServiceAnswer], T]) -> T:
         response = self._send(service, request)
         release = response.headers.get(service.release_header, "") if service.release_header else service.release
-        retrieved_at = clock.exact_now()
-        answer = answer_of(response, release, retrieved_at, cached=False)
+        answer = answer_of(response, release, clock.exact_now(), cached=False)
         refuse_status(service.name, response)
         if self._together:
             self._together.releases.add(release)
         made = read(answer)
         self._saw(service, release)
-        if release:
-            if self._together:
-                self._together.saved.append((service, release, request, response, retrieved_at))
-            else:
-                self._answers.keep(service, release, request, response, retrieved_at)
+        if release and self._together:
+            self._together.saved.append((service, answer, request, response))
+        elif release:
+            self._answers.keep(service, answer, request, response)
         return made
 
     def _saw(self, service: ProviderService, release: str) -> None:
@@ -530,12 +671,7 @@ class Http(Closing):
             self._paces[host] = Pace(self.settings.cache_dir / "pace", host, service.calls_per_s)
         return self._paces[host]
 
-    def _files(self) -> requests.Session:
-        if self._file_session is None:
-            self._file_session = session_over(WatchedAdapter(self._total_s))
-        return self._file_session
-
-    def _send(self, service: ProviderService, request: requests.PreparedRequest) -> requests.Response:
+    def _send(self, service: ProviderService, request: PreparedRequest) -> Response:
         if self._session is None:
             self._session = session_over(BoundedAdapter(self._total_s, int(self.settings.http_max_mb * 1_000_000)))
         self._wait_for_turn(service)
@@ -579,23 +715,14 @@ def _late(service: ProviderService) -> tuple[str, str]:
     return f"the time ran out before {service.name} answered", "give it more: --seconds"
 
 
-class _Stop:
-    """Stop condition of retries: so many attempts, or a longer wait than is allowed or there is time for."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._most = stop_after_attempt(settings.http_attempts)
-        self._longest = settings.http_longest_wait_s
-
-    def __call__(self, state: RetryCallState) -> bool:
-        error = state.outcome.exception() if state.outcome else None
-        wanted_wait = error.wait_s if isinstance(error, SourceBusy) else None
-        late = deadline.at_most(state.upcoming_sleep) < state.upcoming_sleep
-        return self._most(state) or late or (wanted_wait is not None and wanted_wait > self._longest)
+def _wanted_wait(state: RetryCallState) -> float | None:
+    error = state.outcome.exception() if state.outcome else None
+    return error.wait_s if isinstance(error, SourceBusy) else None
 
 
 def _is_worth_another(error: BaseException) -> bool:
-    return isinstance(error, _AGAIN) and not isinstance(error, SourceDeadline) and not _is_too_large(error)
-
-
-def _is_too_large(error: BaseException) -> bool:
-    return isinstance(error.__cause__, TooLarge)
+    return (
+        isinstance(error, _AGAIN)
+        and not isinstance(error, SourceDeadline)
+        and not isinstance(error.__cause__, TooLarge)
+    )

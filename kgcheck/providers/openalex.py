@@ -4,22 +4,23 @@ Pages are asked for by number, up to the 10,000 works that OpenAlex shows so: ma
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import Field, TypeAdapter
+from pydantic import AliasPath, Field
 
-from kgcheck.errors import SourceAnswer, SourceUnanswerable
-from kgcheck.providers.http import Http
+from kgcheck.errors import SourceUnanswerable
+from kgcheck.providers.http import Http, ProviderService, ServiceAnswer
 from kgcheck.providers.paper_service import (
-    LATER,
+    Number,
     PaperRecord,
     PaperService,
     RecordPage,
     WireRecord,
     WorkFields,
     by_wanted_id,
+    check_page,
+    check_promised,
     doi_id,
     family_first,
     first_page,
@@ -32,7 +33,6 @@ from kgcheck.providers.paper_service import (
     stray_answer,
     year_in,
 )
-from kgcheck.providers.services import ProviderService, ServiceAnswer
 from kgcheck.settings import Settings
 
 PAGE = 100
@@ -53,30 +53,6 @@ _SELECT = (
 _WorkId = Annotated[str, Field(pattern=r"^https://openalex\.org/W[0-9]+$")]
 
 
-class _AlexSource(WireRecord):
-    name: str | None = Field(alias="display_name", default="")
-
-
-class _AlexLocation(WireRecord):
-    licence: str | None = Field(alias="license", default="")
-    source: _AlexSource | None = None
-
-
-class _AlexAuthor(WireRecord):
-    name: str | None = Field(alias="display_name", default="")
-
-
-class _AlexAuthorship(WireRecord):
-    author: _AlexAuthor = _AlexAuthor()
-
-
-class _AlexPlace(WireRecord):
-    volume: str | None = ""
-    issue: str | None = ""
-    first_page: str | None = ""
-    last_page: str | None = ""
-
-
 class _AlexWork(WireRecord):
     id: _WorkId
     doi: str | None = None
@@ -88,26 +64,22 @@ class _AlexWork(WireRecord):
     words: dict[str, list[Annotated[int, Field(ge=0, le=100_000)]]] | None = Field(
         alias="abstract_inverted_index", default=None
     )
-    location: _AlexLocation | None = Field(alias="primary_location", default=None)
+    licence: str | None = Field(validation_alias=AliasPath("primary_location", "license"), default="")
+    journal: str | None = Field(validation_alias=AliasPath("primary_location", "source", "display_name"), default="")
     references: list[_WorkId] = Field(alias="referenced_works", default=[])
-    authors: list[_AlexAuthorship] = Field(alias="authorships", default=[])
-    place: _AlexPlace | None = Field(alias="biblio", default=None)
-    cited_by: Annotated[int, Field(ge=0, strict=True)] | None = Field(alias="cited_by_count", default=None)
-
-
-class _AlexMeta(WireRecord):
-    total: Annotated[int, Field(ge=0, strict=True)] = Field(alias="count")
-    page: Annotated[int, Field(ge=1, strict=True)]
-    size: Annotated[int, Field(ge=1, strict=True)] = Field(alias="per_page")
+    author: str | None = Field(validation_alias=AliasPath("authorships", 0, "author", "display_name"), default="")
+    volume: str | None = Field(validation_alias=AliasPath("biblio", "volume"), default="")
+    issue: str | None = Field(validation_alias=AliasPath("biblio", "issue"), default="")
+    first_page: str | None = Field(validation_alias=AliasPath("biblio", "first_page"), default="")
+    last_page: str | None = Field(validation_alias=AliasPath("biblio", "last_page"), default="")
+    cited_by: Number | None = Field(alias="cited_by_count", default=None)
 
 
 class _AlexPage(WireRecord):
-    meta: _AlexMeta
+    total: Number = Field(validation_alias=AliasPath("meta", "count"))
+    page: Number = Field(validation_alias=AliasPath("meta", "page"))
+    size: Number = Field(validation_alias=AliasPath("meta", "per_page"))
     works: list[_AlexWork] = Field(alias="results")
-
-
-_PAGES = TypeAdapter(_AlexPage)
-_WORK = TypeAdapter(_AlexWork)
 
 
 class OpenAlex(PaperService):
@@ -146,12 +118,31 @@ class OpenAlex(PaperService):
             raise SourceUnanswerable(
                 f"{_NAME} shows {MOST:,} works of one search", "ask for less: --limit, or more words"
             )
+
+        def read(answer: ServiceAnswer) -> RecordPage:
+            found = parsed(_NAME, answer, _AlexPage, refusals=(400, 403))
+            if found.page != number or found.size != PAGE:
+                raise stray_answer(_NAME, f"page {found.page} of {found.size}")
+            check_page(_NAME, [work.id for work in found.works], PAGE, found.total)
+            seen = (number - 1) * PAGE + len(found.works)
+            check_promised(_NAME, seen, found.total, empty=not found.works)
+            after = str(number + 1) if seen < found.total else ""
+            return RecordPage(tuple(map(_record, found.works)), after, found.total)
+
         params = {**chosen, "select": _SELECT, "per-page": PAGE, "page": number, **self._polite}
-        return self._http.ask(self._service, "/works", partial(_page, number=number), params=params)
+        return self._http.ask(self._service, "/works", read, params=params)
 
     def work(self, name: str) -> WorkFields | None:
+        def read(answer: ServiceAnswer) -> WorkFields | None:
+            if answer.status == 404:
+                return None
+            fields = work_fields(parsed(_NAME, answer, dict[str, Any]))
+            if name not in fields.ids:
+                raise stray_answer(_NAME, f"another work than {name}")
+            return fields._replace(retrieved_at=answer.retrieved_at)
+
         params = {"select": f"{_SELECT},authorships,biblio", **self._polite}
-        return self._http.ask(self._service, f"/works/{quote(name)}", partial(_one, name=name), params=params)
+        return self._http.ask(self._service, f"/works/{quote(name)}", read, params=params)
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         ids: list[str] = []
@@ -163,52 +154,26 @@ class OpenAlex(PaperService):
         return tuple(dict.fromkeys(ids))
 
 
-def _one(answer: ServiceAnswer, *, name: str) -> WorkFields | None:
-    if answer.status == 404:
-        return None
-    fields = work_fields(parsed(_NAME, answer, TypeAdapter(dict[str, Any])))
-    if name not in fields.ids:
-        raise stray_answer(_NAME, f"another work than {name}")
-    return fields._replace(retrieved_at=answer.retrieved_at)
-
-
-def _page(answer: ServiceAnswer, *, number: int) -> RecordPage:
-    if answer.status in (400, 403):
-        raise SourceUnanswerable(f"{_NAME} does not take the question: {answer.body[:200]!r}", "see its search syntax")
-    found = formed(_NAME, parsed(_NAME, answer, TypeAdapter(dict[str, Any])), _PAGES)
-    keys = [work.id for work in found.works]
-    if found.meta.page != number or found.meta.size != PAGE:
-        raise stray_answer(_NAME, f"page {found.meta.page} of {found.meta.size}")
-    if len(keys) > PAGE or len(set(keys)) < len(keys) or len(keys) > found.meta.total:
-        raise SourceAnswer(f"{_NAME} sent {len(keys):,} works of {found.meta.total:,}, or some twice", LATER)
-    seen = (number - 1) * PAGE + len(keys)
-    if not keys and seen < found.meta.total:
-        raise SourceAnswer(f"{_NAME} promised {found.meta.total:,} works and sent {seen:,}", LATER)
-    after = str(number + 1) if seen < found.meta.total else ""
-    return RecordPage(tuple(map(_record, found.works)), after, found.meta.total)
-
-
 def work_record(work: dict[str, Any]) -> PaperRecord:
     """The record of a work as it stands in a line of OpenAlex's snapshot: the same object that the API gives."""
-    return _record(formed(_NAME, work, _WORK))
+    return _record(formed(_NAME, work, _AlexWork))
 
 
 def work_fields(work: dict[str, Any]) -> WorkFields:
     """Read a work of OpenAlex, as it stands in a line of its snapshot or in an answer."""
-    found = formed(_NAME, work, _WORK)
-    record, place = _record(found), found.place or _AlexPlace()
-    author = next((a.author.name or "" for a in found.authors), "")
+    found = formed(_NAME, work, _AlexWork)
+    record = _record(found)
     return WorkFields(
         key=record.key,
         ids=record.ids,
         titles=(record.title,) if record.title else (),
         years=year_in(record.year),
         journal=record.journal,
-        author=family_first(author),
-        volume=place.volume or "",
-        issue=place.issue or "",
-        page=first_page(place.first_page),
-        last_page=last_page(f"{place.first_page or ''}-{place.last_page or ''}"),
+        author=family_first(found.author or ""),
+        volume=found.volume or "",
+        issue=found.issue or "",
+        page=first_page(found.first_page),
+        last_page=last_page(f"{found.first_page or ''}-{found.last_page or ''}"),
         retracted=record.retracted,
         cites=record.references,
         url=found.id,
@@ -218,22 +183,17 @@ def work_fields(work: dict[str, Any]) -> WorkFields:
 def _record(found: _AlexWork) -> PaperRecord:
     own = found.id.removeprefix(_BEFORE)
     named = {key: str(value) for key, value in found.ids.items()}
-    location = found.location or _AlexLocation()
+    placed = sorted((at, word) for word, places in (found.words or {}).items() for at in places)
     return PaperRecord(
         key=own,
         ids=(*pmid_id(named.get("pmid")), *doi_id(found.doi), *pmc_id(named.get("pmcid")), f"openalex:{own}"),
         title=found.title or "",
-        abstract=_text(found.words or {}),
+        abstract=" ".join(word for _, word in placed),
         year=str(found.year or ""),
-        journal=(location.source.name if location.source else "") or "",
+        journal=found.journal or "",
         types=(found.type,) if found.type else (),
         retracted=bool(found.retracted),
-        licence=location.licence or "",
+        licence=found.licence or "",
         references=tuple(f"openalex:{work.removeprefix(_BEFORE)}" for work in found.references),
         cited_by=found.cited_by,
     )
-
-
-def _text(words: dict[str, list[int]]) -> str:
-    placed = sorted((at, word) for word, places in words.items() for at in places)
-    return " ".join(word for _, word in placed)

@@ -3,17 +3,22 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from kgcheck.errors import SourceAnswer
+from kgcheck.errors import SourceAnswer, SourceUnanswerable
 from kgcheck.inputs import wrong_parts
-from kgcheck.providers.services import ServiceAnswer
+
+if TYPE_CHECKING:
+    from kgcheck.providers.http import ServiceAnswer
 
 LATER = "try again later: the same command goes on where this one stopped"
 
 T = TypeVar("T")
+
+Number = Annotated[int, Field(ge=0, strict=True)]
+"""A number of things: one as text is none."""
 
 
 class WireRecord(BaseModel):
@@ -93,20 +98,24 @@ class WholeTextService(Protocol):
         """
 
 
-class PaperService(WholeTextService, Protocol):
+class PaperService:
     """A service where papers are searched. All methods raise SourceError where it could not be looked."""
 
+    name: str
     kinds: frozenset[str]
     """Prefixes of the ids under which `records` finds papers."""
 
     def page(self, query: str, after: str, size: int) -> RecordPage:
         """A page of a search."""
+        raise NotImplementedError
 
     def best(self, words: Sequence[str], size: int) -> RecordPage:
         """The papers that fit any of some words, the best first; one page."""
+        raise NotImplementedError
 
     def records(self, ids: Sequence[str]) -> dict[str, PaperRecord]:
         """The records of papers by their ids; those that the service does not have are left out."""
+        raise NotImplementedError
 
     def whole(self, record: PaperRecord, read: Callable[[bytes], T]) -> T | None:
         """See WholeTextService; most have none."""
@@ -118,22 +127,41 @@ class PaperService(WholeTextService, Protocol):
 
     def citations(self, record: PaperRecord, most: int | None = None) -> tuple[str, ...]:
         """Ids of the papers that cite it, the same."""
+        raise NotImplementedError
 
 
-def parsed(service: str, answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
+def parsed(service: str, answer: "ServiceAnswer", kind: type[T], refusals: Sequence[int] = ()) -> T:
     """The body of an answer of the status 200, of the form that the service promises."""
+    if answer.status in refusals:
+        raise SourceUnanswerable(
+            f"{service} does not take the question: {answer.body[:200]!r}", "see its search syntax"
+        )
     if answer.status != 200:
         raise SourceAnswer(f"{service} answered {answer.status}: {answer.url[:160]}", LATER)
     return formed(service, answer.json(), kind)
 
 
-def formed(service: str, body: Any, kind: TypeAdapter[T]) -> T:
+def formed(service: str, body: Any, kind: type[T]) -> T:
     """A value of the form that a service promises."""
     try:
-        return kind.validate_python(body)
+        return TypeAdapter(kind).validate_python(body)
     except ValidationError as wrong:
         reason = wrong_parts(wrong, 1)
         raise SourceAnswer(f"{service} sent something else than it promises: {reason}"[:300], LATER) from wrong
+
+
+def check_page(service: str, keys: Sequence[str], most: int, total: int) -> None:
+    """Refuse a page that has a record twice, or more records than were asked for or than there are."""
+    if len(keys) > min(most, total) or len(set(keys)) < len(keys):
+        raise SourceAnswer(
+            f"{service} sent {len(keys):,} of {total:,} records where {most:,} fit, or some twice", LATER
+        )
+
+
+def check_promised(service: str, came: int, total: int, *, empty: bool) -> None:
+    """Refuse an empty page where more was promised."""
+    if empty and came < total:
+        raise SourceAnswer(f"{service} promised {total:,} and sent {came:,}", LATER)
 
 
 def lots(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -148,7 +176,7 @@ def by_wanted_id(service: str, wanted: Sequence[str], records: Iterable[PaperRec
     for record in records:
         own = chosen.intersection(record.ids)
         if not own:
-            raise SourceAnswer(f"{service} sent the record {record.key}, which was not asked for", LATER)
+            raise stray_answer(service, f"the record {record.key}")
         for name in own:
             found.setdefault(name, record)
     return found

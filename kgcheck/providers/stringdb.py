@@ -7,16 +7,14 @@ between two proteins that were asked for counts.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from itertools import islice
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, Field
 
 from kgcheck.errors import SourceAnswer, SourceRefused, SourceUnanswerable
 from kgcheck.profile.reference_files import NetworkType
-from kgcheck.providers.http import Http, ProviderService
-from kgcheck.providers.paper_service import WireRecord
-from kgcheck.providers.services import ServiceAnswer
+from kgcheck.providers.http import Http, ProviderService, ServiceAnswer
+from kgcheck.providers.paper_service import WireRecord, formed, lots
 from kgcheck.settings import Settings
 
 AT_ONCE = 2_000
@@ -24,8 +22,6 @@ AT_ONCE = 2_000
 
 LOWEST = 150
 """The lowest score that STRING keeps, of 1000: asked for, so that a link below a cut-off is not taken for none."""
-
-T = TypeVar("T")
 
 Pair = tuple[str, str]
 
@@ -79,7 +75,6 @@ class _Mapped(WireRecord):
 
 class _Version(WireRecord):
     string_version: Annotated[str, Field(pattern=r"^\d+(\.\d+)*$")]
-    stable_address: str
 
 
 class Network(NamedTuple):
@@ -124,10 +119,10 @@ class StringDb:
         That it knows none of them cannot be told from an answer that lacks them: both are an empty list.
         """
         found: dict[str, str] = {}
-        for some in _chunks(identifiers, AT_ONCE):
+        for some in lots(list(dict.fromkeys(identifiers)), AT_ONCE):
             form = {"identifiers": "\r".join(some), "limit": 1, "echo_query": 1}
-            requested, of = list(some), species or self._species
-            read = partial(_mapped, requested=requested, species=of)
+            of = species or self._species
+            read = partial(_mapped, requested=some, species=of)
             for name, row in self._ask("/api/json/get_string_ids", read, form, of).items():
                 found[name], self._names[row.string_id] = row.string_id, row.name
         return found
@@ -199,16 +194,12 @@ def batches(pairs: Iterable[Pair]) -> list[list[Pair]]:
     return lists
 
 
-_LINKS = TypeAdapter(list[Link])
-_MAPPED = TypeAdapter(list[_Mapped])
-
-
 def _mapped(answer: ServiceAnswer, *, requested: Sequence[str], species: int) -> dict[str, _Mapped]:
     """STRING's row of each protein that it knows; each row is about one that was asked for, in its species."""
     if _unknown(answer):
         return {}
     found: dict[str, _Mapped] = {}
-    for row in _rows(answer, _MAPPED):
+    for row in formed("STRING", _body(answer), list[_Mapped]):
         same = row.index < len(requested) and requested[row.index] == row.query and row.species == species
         if not same or not row.string_id.startswith(f"{species}.") or row.query in found:
             raise SourceAnswer(
@@ -223,7 +214,7 @@ def _links(answer: ServiceAnswer, *, requested: frozenset[str]) -> tuple[dict[Pa
     if _unknown(answer):
         raise SourceAnswer("STRING does not know a protein of which it gave the id itself", _LATER)
     found: dict[Pair, Link] = {}
-    for row in _rows(answer, _LINKS):
+    for row in formed("STRING", _body(answer), list[Link]):
         of_species = all(end.startswith(f"{row.species}.") for end in row.pair)
         if not {*row.pair} <= requested or not of_species or row.a == row.b or row.score < LOWEST / 1000:
             raise SourceAnswer(f"STRING linked {row.a[:40]!r} and {row.b[:40]!r}, which was not asked for", _LATER)
@@ -242,29 +233,18 @@ def _error(body: Any) -> dict[str, Any]:
     return first if isinstance(first, dict) and "Error" in first else {}
 
 
-def _rows(answer: ServiceAnswer, kind: TypeAdapter[T]) -> T:
+def _body(answer: ServiceAnswer) -> Any:
     body = answer.json()
     error = _error(body)
     if error and answer.status == 400:
         raise SourceUnanswerable(f"STRING does not take the question: {str(error)[:200]}", "see KGCHECK_STRING_SPECIES")
     if error or answer.status != 200:
         raise SourceAnswer(f"STRING answered {answer.status}: {str(error or answer.url)[:200]}", _LATER)
-    try:
-        return kind.validate_python(body)
-    except ValidationError as wrong:
-        raise SourceAnswer(f"STRING sent other rows than it promises: {wrong.errors()[0]['msg']}", _LATER) from wrong
+    return body
 
 
 def _version(answer: ServiceAnswer) -> str:
-    if answer.status != 200:
-        raise SourceAnswer(f"STRING answered {answer.status} to the question for its version", "see KGCHECK_STRING_URL")
-    try:
-        return _Version.model_validate(answer.json()[0]).string_version
-    except (ValidationError, LookupError, TypeError) as error:
-        raise SourceAnswer("STRING does not say its version", "see KGCHECK_STRING_URL") from error
-
-
-def _chunks(items: Iterable[str], size: int) -> Iterable[list[str]]:
-    rest = iter(dict.fromkeys(items))
-    while chunk := list(islice(rest, size)):
-        yield chunk
+    found = formed("STRING", _body(answer), list[_Version])
+    if not found:
+        raise SourceAnswer("STRING does not say its version", "see KGCHECK_STRING_URL")
+    return found[0].string_version

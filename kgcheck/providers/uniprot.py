@@ -16,27 +16,23 @@ from kgcheck import clock
 from kgcheck.errors import SourceAnswer, SourceError, SourceUnanswerable
 from kgcheck.inputs import wrong_parts
 from kgcheck.profile.catalogue import State
-from kgcheck.providers.http import Http, ProviderService
-from kgcheck.providers.services import ServiceAnswer
+from kgcheck.providers.http import Http, ProviderService, ServiceAnswer
 from kgcheck.providers.uniprot_entry import NoState, Record, UniProtEntry, record_of_entry
 from kgcheck.settings import Settings
 
 
-def messages(answer: ServiceAnswer) -> list[str]:
+def _messages(answer: ServiceAnswer) -> list[str]:
     """The messages of a refusal; a missing route answers 404 too, with a page."""
     body = answer.json()
-    if not isinstance(body, dict) or not body.get("messages") or not _are_texts(body["messages"]):
+    texts = body.get("messages") if isinstance(body, dict) else None
+    if not texts or not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise SourceAnswer(*wrong(answer, "no messages"))
-    return list(body["messages"])
+    return texts
 
 
 def wrong(answer: ServiceAnswer, sent: str) -> tuple[str, str]:
     """Message and hint of the error for an answer that is not what was asked for."""
     return f"{answer.url[:160]} answered {answer.status} with {sent}", "try again later"
-
-
-def _are_texts(body: Any) -> bool:
-    return isinstance(body, list) and all(isinstance(one, str) for one in body)
 
 
 ACCESSION = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
@@ -80,8 +76,10 @@ class UniProt:
         records: dict[str, Record] = {}
         for start in range(0, len(entries), BATCH):
             requested = entries[start : start + BATCH]
+            params = {"accessions": ",".join(requested), "fields": FIELDS, "format": "json", "size": BATCH}
+            read = partial(_records, wanted=frozenset(requested))
             try:
-                records |= self._batch(requested)
+                records |= self._http.ask(self.service, "/uniprotkb/accessions", read, params=params)
             except SourceError as error:
                 failed |= dict.fromkeys(requested, error)
         for accession in wanted:
@@ -97,16 +95,11 @@ class UniProt:
                 failed[accession] = error
         return found, {a: e for a, e in failed.items() if a in wanted}
 
-    def _batch(self, accessions: list[str]) -> dict[str, Record]:
-        params = {"accessions": ",".join(accessions), "fields": FIELDS, "format": "json", "size": BATCH}
-        read = partial(_records, wanted=frozenset(accessions))
-        return self._http.ask(self.service, "/uniprotkb/accessions", read, params=params)
-
 
 def _records(answer: ServiceAnswer, *, wanted: frozenset[str]) -> dict[str, Record]:
     """Read the entries of a batch, each of which must have been asked for; a batch is one page."""
     if answer.status == 400:
-        raise SourceUnanswerable(f"UniProt does not take the query: {'; '.join(messages(answer))}", "correct it")
+        raise SourceUnanswerable(f"UniProt does not take the query: {'; '.join(_messages(answer))}", "correct it")
     page = answer.json() if answer.status == 200 else None
     if not isinstance(page, dict) or not isinstance(page.get("results"), list):
         raise SourceAnswer(*wrong(answer, "no page of results"))
@@ -126,13 +119,16 @@ def _record(accession: str, answer: ServiceAnswer) -> Record:
         case 200:
             return _life(accession, _entry(answer.json(), answer), answer)
         case 303:
-            _refuse_other_host(answer)
+            place = urlsplit(answer.headers.get("Location", ""))
+            if place.netloc and place.netloc != urlsplit(answer.url).netloc:
+                raise SourceAnswer(f"{answer.url} redirects to another host, {place.netloc}", "try again later")
+            target = place.path.rpartition("/")[2].removesuffix(".json")
             found = _life(accession, _entry(answer.json(), answer), answer)
-            if found.state is not State.MERGED or found.successors != (_place(answer),):
-                raise SourceAnswer(*wrong(answer, f"a redirect to {_place(answer)!r}, and the life {found.state}"))
+            if found.state is not State.MERGED or found.successors != (target,):
+                raise SourceAnswer(*wrong(answer, f"a redirect to {target!r}, and the life {found.state}"))
             return found
         case 404 | 400:
-            messages(answer)
+            _messages(answer)
             state = NoState.UNKNOWN if answer.status == 404 else NoState.MALFORMED
             return Record(accession, state, answer.release, answer.url, answer.retrieved_at)
         case _:
@@ -166,17 +162,4 @@ def _entry(item: Any, answer: ServiceAnswer) -> UniProtEntry:
     try:
         return UniProtEntry.model_validate(item)
     except ValidationError as error:
-        raise SourceAnswer(
-            f"{answer.url[:160]} answered {answer.status} with no UniProt entry: {wrong_parts(error, 1)}",
-            "try again later",
-        ) from error
-
-
-def _place(answer: ServiceAnswer) -> str:
-    return urlsplit(answer.headers.get("Location", "")).path.rpartition("/")[2].removesuffix(".json")
-
-
-def _refuse_other_host(answer: ServiceAnswer) -> None:
-    place = urlsplit(answer.headers.get("Location", ""))
-    if place.netloc and place.netloc != urlsplit(answer.url).netloc:
-        raise SourceAnswer(f"{answer.url} redirects to another host, {place.netloc}", "try again later")
+        raise SourceAnswer(*wrong(answer, f"no UniProt entry: {wrong_parts(error, 1)}")) from error

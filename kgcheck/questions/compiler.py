@@ -1,7 +1,7 @@
 """Compile a read question to a query plan: target, joins, conditions, negations and order."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -12,7 +12,7 @@ from kgcheck.profile.lexicon import Lexicon, changes_meaning
 from kgcheck.profile.schema import Schema
 from kgcheck.questions.joining import Joiner, Node, NodeMaker, Way
 from kgcheck.questions.plan import MOST_HOPS, Anchor, Filter, Plan, PlanStep, Rank, Variable, many_of
-from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader, Scoped
+from kgcheck.questions.reading import Mark, Name, Noun, Phrase, QuestionReading, Reader
 
 _PAIR = 2
 _MIXED = re.compile(r"\b(?:and|as well as|together with)\b|&")
@@ -34,7 +34,7 @@ class Scope:
 
     def check(self) -> None:
         """Refuse a question with a word that means nothing where it stands."""
-        settled = {
+        settled: dict[str, Callable[[Mark], bool]] = {
             "or": self._is_or,
             "either": self._is_either,
             "both": self._is_both,
@@ -72,7 +72,7 @@ class Scope:
     def _next(self, at: int) -> Noun | Name | Phrase | None:
         return next((m for m in self._reading.mentions if m.start >= at), None)
 
-    def _is_or(self, word: Scoped) -> bool:
+    def _is_or(self, word: Mark) -> bool:
         """Between the names of a group, or before another relation that will do as well."""
         for group in self._groups:
             if group.mode == "or" and group.names[0].end <= word.start and word.end <= group.names[-1].start:
@@ -83,7 +83,7 @@ class Scope:
             for _, way in self._ways
         )
 
-    def _is_either(self, word: Scoped) -> bool:
+    def _is_either(self, word: Mark) -> bool:
         after = self._next(word.end)
         if isinstance(after, Noun) and word.text.startswith("any"):
             return True
@@ -92,7 +92,7 @@ class Scope:
         alternatives = [s for s in self._reading.scoped if s.kind == "or" and s.start >= word.end]
         return isinstance(after, Phrase) and any(self._is_or(s) for s in alternatives)
 
-    def _touches(self, word: Scoped, group: Node) -> bool:
+    def _touches(self, word: Mark, group: Node) -> bool:
         """Tell whether a word stands right before or after the names of a group, of which all are meant."""
         if group.mode == "or" or any(way.negated and way.to is group for _, way in self._ways):
             return False
@@ -100,7 +100,7 @@ class Scope:
         beside = bool(before) and before[-1].end == group.end
         return beside or self._next(word.end) in (group.names[0], group.noun)
 
-    def _is_both(self, word: Scoped) -> bool:
+    def _is_both(self, word: Mark) -> bool:
         if any(len(g.names) == _PAIR and self._touches(word, g) for g in self._groups):
             return True
         wanted = [way for node, way in self._ways if node is self._target and not way.negated and not way.alternative]
@@ -108,7 +108,7 @@ class Scope:
         by_phrase = isinstance(self._next(word.end), Phrase)
         return by_phrase and joined and len(wanted) == _PAIR and all(w.to.start >= word.end for w in wanted)
 
-    def _is_shared(self, word: Scoped) -> bool:
+    def _is_shared(self, word: Mark) -> bool:
         """Settle "the same": of several names, or of the target and a name, as in "in the same pathway as A"."""
         after = self._next(word.end)
         for group in self._groups:
@@ -124,21 +124,21 @@ class Scope:
                     return not back.negated
         return False
 
-    def _is_every(self, word: Scoped) -> bool:
+    def _is_every(self, word: Mark) -> bool:
         """Before what is asked for, of which all are given anyway; or before names of which all are meant."""
         after = self._next(word.end)
         if any(after is g.names[0] and self._touches(word, g) for g in self._groups):
             return True
         return not self._reading.whether and self._is_before_target(word)
 
-    def _is_distinct(self, word: Scoped) -> bool:
+    def _is_distinct(self, word: Mark) -> bool:
         """Settle "different": what is given, or counted, is never the same twice."""
         if any(m.kind == "amount" and m.end <= word.start and not self._reading.text[m.end : word.start].strip()
                for m in self._reading.marks):  # fmt: skip
             return True
         return not self._reading.whether and self._is_before_target(word)
 
-    def _is_before_target(self, word: Scoped) -> bool:
+    def _is_before_target(self, word: Mark) -> bool:
         """Tell whether a word stands before the target, with nothing but names between them."""
         noun = self._target.mention
         if self._target.is_named or not isinstance(noun, Noun) or not noun.text or noun.start < word.end:
@@ -182,8 +182,6 @@ class Compiler:
 
 
 class _Compilation:
-    """One question under way."""
-
     def __init__(self, schema: Schema, lexicon: Lexicon, reading: QuestionReading, *notes: str) -> None:
         self._schema = schema
         self._lexicon = lexicon
@@ -202,7 +200,9 @@ class _Compilation:
         self._joiner.join_all(target, nodes)
         self._check_used(nodes)
         self._place_filters(target, nodes)
-        self._place_amounts(nodes)
+        for mark in [m for m in self._reading.marks if m.kind == "amount"]:
+            way = self._counted(mark, nodes)
+            way.times = Filter(property="number", comparison=mark.comparison, value=float(mark.number))
         self._place_negations(nodes)
         Scope(self._reading, mentioned, target, self._joiner.ways).check()
         rank = self._rank(target)
@@ -358,18 +358,12 @@ class _Compilation:
                 raise NotUnderstood(f"nothing in the question has a {condition.property}", "leave that condition out")
 
     def _counted(self, mark: Mark, nodes: list[Node]) -> Way:
-        """The relation to the noun after a mark that counts."""
         node = self._next(mark, nodes)
         between = self._reading.text[mark.end : node.start].lower() if node else ""
         way = next((w for _, w in self._joiner.ways if w.to is node), None)
         if node is None or node.is_named or way is None or not _COUNTS.match(between):
             raise NotUnderstood(f"I did not understand: {mark.text!r}", "say of what")
         return way
-
-    def _place_amounts(self, nodes: list[Node]) -> None:
-        for mark in [m for m in self._reading.marks if m.kind == "amount"]:
-            way = self._counted(mark, nodes)
-            way.times = Filter(property="number", comparison=mark.comparison, value=float(mark.number))
 
     def _place_negations(self, nodes: list[Node]) -> None:
         """Each "not" to the relation whose phrase follows it, else to the node that follows it, else the last name."""
@@ -403,7 +397,6 @@ class _Compilation:
         return max(before, key=lambda w: w.to.start, default=None)
 
     def _rank(self, target: Node) -> Rank | None:
-        """The order that the question asks for."""
         marks = self._reading.marks
         by = [m for m in marks if m.kind in ("most", "best")]
         top = next((m for m in marks if m.kind == "top"), None)

@@ -198,7 +198,6 @@ class NodeMaker:
         return grouped
 
     def _is_any_of(self, name: Name) -> bool:
-        """Look for "any of" or "either" right before a name."""
         before = [m.end for m in self._reading.mentions if m.end <= name.start]
         return any(s.kind == "either" and max(before, default=0) <= s.start < name.start for s in self._reading.scoped)
 
@@ -294,10 +293,7 @@ class Joiner:
             before = way.phrase
             if not before or before.end > phrase.start or not way.to.is_named or way.to.start > before.start:
                 continue
-            gap = self._reading.text[before.end : phrase.start].lower()
-            for mark in self._reading.marks:
-                if before.end <= mark.start and mark.end <= phrase.start:
-                    gap = gap.replace(mark.text, " ")
+            gap = self._unmarked(before.end, phrase.start)
             if not _LINKING.match(gap):
                 continue
             again = Node(way.to.mention, way.to.labels, way.to.names, way.to.mode, noun=way.to.noun)
@@ -495,16 +491,21 @@ class Joiner:
             return None
         if self._lexicon.draft and before.alternative:
             return None
-        gap = self._reading.text[end : node.start].lower()
-        for mark in self._reading.marks:
-            if end <= mark.start and mark.end <= node.start:
-                gap = gap.replace(mark.text, " ")
+        gap = self._unmarked(end, node.start)
         gap = gap.replace(node.noun.text, " ") if node.noun else gap
         now, then = _PREPOSITION.search(gap), _PREPOSITION.search(self._reading.text[: before.to.start].lower())
         if not _LINKING.match(gap) or (now and then and now[1] != then[1]):
             return None
         node.labels = before.to.labels
         return Way(before.pattern, before.direction, node)
+
+    def _unmarked(self, start: int, end: int) -> str:
+        """A part of the question without the marks in it."""
+        gap = self._reading.text[start:end].lower()
+        for mark in self._reading.marks:
+            if start <= mark.start and mark.end <= end:
+                gap = gap.replace(mark.text, " ")
+        return gap
 
     def _phrases_for(self, variable: Node, node: Node) -> list[Phrase]:
         """Phrases between the two, then those after both, then those before both; each stands for one relation."""
@@ -577,12 +578,23 @@ class Joiner:
             near, far = (pattern.head, pattern.tail) if out else (pattern.tail, pattern.head)
             direction: Direction = "either" if words.mutual else "out" if out else "in"
             named: Step = (pattern, direction, far)
-            for route in self._standing_for(self._labels(variable), (near,)) if self._may(node, far) else ():
-                self._used.add(phrase.start)
-                return self._way_along([*route[1], named], route[0], variable, node, phrase)
-            for route in self._standing_for((far,), self._labels(node)) if self._may(variable, near) else ():
-                self._used.add(phrase.start)
-                return self._way_along([named, *route[1]], near, variable, node, phrase)
+            given = (variable, node, named, near, phrase)
+            if ways := self._ways_before(*given) or self._ways_after(*given):
+                return ways
+        return []
+
+    def _ways_before(self, variable: Node, node: Node, named: Step, near: str, mention: Phrase | Noun) -> list[Way]:
+        """A relation whose near end stands for the variable."""
+        for start, steps in self._standing_for(self._labels(variable), (near,)) if self._may(node, named[2]) else ():
+            self._used.add(mention.start)
+            return self._way_along([*steps, named], start, variable, node, mention)
+        return []
+
+    def _ways_after(self, variable: Node, node: Node, named: Step, near: str, mention: Phrase | Noun) -> list[Way]:
+        """A relation whose far end stands for the node."""
+        for _, steps in self._standing_for((named[2],), self._labels(node)) if self._may(variable, near) else ():
+            self._used.add(mention.start)
+            return self._way_along([named, *steps], near, variable, node, mention)
         return []
 
     def _by_role(self, variable: Node, node: Node, noun: Noun) -> list[Way]:
@@ -600,17 +612,10 @@ class Joiner:
                 _narrow(variable, at_variable, node, at_node)
                 between = [Node(Noun(node.start, node.start, ""), (at_node,)) for _ in range(noun.steps - 1)]
                 return [Way(pattern, direction, to) for to in (*between, node)]
-            other, end = (node, at_node) if noun_is_variable else (variable, at_variable)
-            if noun.steps == 1 and self._may(variable if noun_is_variable else node, of_noun) and other.labels:
-                named: Step = (pattern, direction, at_node)
-                if noun_is_variable:
-                    for _, steps in self._standing_for((end,), other.labels):
-                        self._used.add(noun.start)
-                        return self._way_along([named, *steps], at_variable, variable, node, None)
-                else:
-                    for start, steps in self._standing_for(other.labels, (end,)):
-                        self._used.add(noun.start)
-                        return self._way_along([*steps, named], start, variable, node, None)
+            if noun.steps == 1 and (node if noun_is_variable else variable).labels:
+                through = self._ways_after if noun_is_variable else self._ways_before
+                if ways := through(variable, node, (pattern, direction, at_node), at_variable, noun):
+                    return ways
         return []
 
     def _plain(self, variable: Node, node: Node, pattern: Pattern) -> Way | None:
@@ -659,14 +664,16 @@ class Joiner:
                     return self._way_along(steps, start, variable, node, None)
         return []
 
-    def _way_along(self, steps: list[Step], start: str, variable: Node, node: Node, phrase: Phrase | None) -> list[Way]:
+    def _way_along(
+        self, steps: list[Step], start: str, variable: Node, node: Node, mention: Phrase | Noun | None
+    ) -> list[Way]:
         _narrow(variable, start, node, steps[-1][2])
         middle = [Node(Noun(node.start, node.start, ""), (label,)) for _, _, label in steps[:-1]]
         if middle:
             between = " and ".join(label for _, _, label in steps[:-1])
             self.notes.append(f"{start} and {steps[-1][2]} are joined through {between}")
         ways = [Way(p, direction, to) for (p, direction, _), to in zip(steps, [*middle, node], strict=True)]
-        ways[0].phrase = phrase
+        ways[0].phrase = mention if isinstance(mention, Phrase) else None
         return ways
 
     def _labels(self, node: Node) -> tuple[str, ...]:

@@ -33,9 +33,6 @@ class Filter(Value):
             return False
         return _COMPARE[self.comparison](found, self.value)
 
-    def __str__(self) -> str:
-        return f"{self.property} {self.comparison} {self.value}"
-
 
 class Anchor(Value):
     """Nodes that the question names; several where several carry the name."""
@@ -50,11 +47,6 @@ class Anchor(Value):
     @property
     def hops(self) -> int:
         return 0
-
-    def __str__(self) -> str:
-        ids = ", ".join(ref.id for ref in self.refs[:3]) + (", ..." if len(self.refs) > 3 else "")
-        named = "" if ids == self.text else f" ({self.text})"
-        return f"{self.label} {ids}{named}"
 
 
 class PlanStep(Value):
@@ -84,13 +76,6 @@ class PlanStep(Value):
                 return False
         return all(f.holds(properties.get(f.property)) for f in self.filters)
 
-    def __str__(self) -> str:
-        left, right = {"out": ("-", "->"), "in": ("<-", "-"), "either": ("-", "-")}[self.direction]
-        only = f" where {' and '.join(map(str, self.filters))}" if self.filters else ""
-        shown = f"({self.to})" if isinstance(self.to, Variable) and len(self.to.groups) > 1 else str(self.to)
-        many = f" {self.times.comparison} {self.times.value:g} of" if self.times else ""
-        return f"{left}{self.pattern.type}{only}{right}{many} {shown}"
-
 
 class Variable(Value):
     """Nodes that are looked for: those that have a step of every group. A group is fulfilled by any of its steps."""
@@ -118,14 +103,6 @@ class Variable(Value):
         """Steps of the longest way from here to a node that the question names."""
         return max((1 + step.to.hops for step in self.steps), default=0)
 
-    def __str__(self) -> str:
-        ways = [" or ".join(map(str, group)) for group in self.groups] + [f"not {step}" for step in self.without]
-        only = [str(f) for f in self.filters] + ([f"{self.ends[0]} ends in {self.ends[1]}"] if self.ends else [])
-        only += [f"it is none of {anchor}" for anchor in self.excluded]
-        where = f" where {' and '.join(only)}" if only else ""
-        named = " and ".join(map(str, self.among)) or self.label
-        return f"{named}{where} {' and '.join(ways)}".rstrip()
-
 
 class Rank(Value):
     """An order: by how many nodes a step reaches, or by a property of the step, of what it reaches, or of the node."""
@@ -134,11 +111,6 @@ class Rank(Value):
     property: str | None = None
     descending: bool = True
     limit: int = Field(default=1, ge=1)
-
-    def __str__(self) -> str:
-        by = self.property or f"the number of {self.step}"
-        of = f" of {self.step}" if self.property and self.step else ""
-        return f"the {self.limit} {'highest' if self.descending else 'lowest'} by {by}{of}"
 
 
 class Plan(Value):
@@ -150,10 +122,6 @@ class Plan(Value):
     every: bool = Field(default=False, description="whether all named nodes are asked about, not any")
     rank: Rank | None = None
     notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        wanted = "how many " if self.count else "whether there is " if self.whether else ""
-        return f"{wanted}{self.target}{f', {self.rank}' if self.rank else ''}"
 
 
 Names = Mapping[Ref, str]
@@ -224,7 +192,7 @@ def _step(step: PlanStep, names: Names, lead: str = "with") -> str:
     if step.times:
         many = f"{_COMPARED[step.times.comparison]} {step.times.value:g}"
         return f"{lead} {edge}s {way} {many} {_end(step, names)}"
-    article = "any" if lead == "without" else "an" if edge[0] in "AEIO" else "a"
+    article = "any" if lead == "without" else "an" if edge[0].upper() in "AEIO" else "a"
     some = "" if isinstance(step.to, Anchor) else "any of the "
     return f"{lead} {article} {edge} {way} {some}{_end(step, names)}"
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from kgcheck.errors import NotUnderstood
 from kgcheck.graph.names import Candidate, NameIndex, NameLink, Token, tokens
@@ -12,15 +12,14 @@ from kgcheck.profile.lexicon import (
     Lexicon,
     PropertyWords,
     Role,
-    ScopedWords,
     changes_meaning,
     compiled,
     phrase,
 )
 from kgcheck.questions.plan import Filter
 
-Kind = Literal["not", "except", "amount", "most", "top", "few", "best"]
 ScopedKind = Literal["or", "either", "both", "shared", "every", "distinct"]
+Kind = Literal["not", "except", "amount", "most", "top", "few", "best"] | ScopedKind
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = rf"(?P<number>\d+|{'|'.join(_WORDS)})(?![\w.%-])"
@@ -28,11 +27,12 @@ _NUMBER = rf"(?P<number>\d+|{'|'.join(_WORDS)})(?![\w.%-])"
 
 @dataclass(frozen=True)
 class Mark:
-    """One such word or phrase.
+    """A word or phrase that changes what is asked.
 
     ``not`` takes away what the next relation reaches, ``except`` the nodes named next; ``amount`` says how many of the
     next noun there have to be, ``most`` that the number of the next noun ranks; ``best`` that a property ranks, and
-    ``top`` how many are wanted, as does ``few``, a number that may say nothing.
+    ``top`` how many are wanted, as does ``few``, a number that may say nothing. The meaning of the scoped kinds hangs
+    on what they stand beside: `kgcheck.questions.compiler` settles it.
     """
 
     kind: Kind
@@ -45,34 +45,17 @@ class Mark:
     descending: bool = True
 
 
-@dataclass(frozen=True)
-class Scoped:
-    """A word whose meaning hangs on what it stands beside: `kgcheck.questions.compiler` settles it."""
-
-    kind: ScopedKind
-    start: int
-    end: int
-    text: str
+_Shape = tuple[re.Pattern[str], Mark]
 
 
-_Found = TypeVar("_Found", Mark, Scoped)
-
-
-def _scoped_shapes(words: ScopedWords) -> list[tuple[ScopedKind, re.Pattern[str]]]:
-    kinds: dict[ScopedKind, tuple[str, ...]] = {
-        "or": words.or_,
-        "either": words.either,
-        "both": words.both,
-        "shared": words.shared,
-        "every": words.every,
-        "distinct": words.distinct,
-    }
-    return [(kind, compiled(phrase("|".join(phrases)))) for kind, phrases in kinds.items()]
-
-
-def _longest(found: Sequence[_Found], taken: Sequence[tuple[int, int]]) -> list[_Found]:
-    """Keep the longest words, none over another or what is taken, in order."""
-    kept: list[_Found] = []
+def _longest(shapes: Sequence[_Shape], low: str, taken: Sequence[tuple[int, int]]) -> list[Mark]:
+    """Find the longest marks of some shapes, none over another or what is taken, in order."""
+    found = [
+        replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
+        for pattern, shape in shapes
+        for m in pattern.finditer(low)
+    ]
+    kept: list[Mark] = []
     for word in sorted(found, key=lambda w: w.start - w.end):
         if not _overlaps(word.start, word.end, [*taken, *((k.start, k.end) for k in kept)]):
             kept.append(word)
@@ -90,7 +73,7 @@ def _number_in(match: re.Match[str], otherwise: int) -> int:
     return _WORDS.index(text) if text in _WORDS else int(text[:9])
 
 
-def _shape(kind: Kind, text: str, **rest: object) -> tuple[re.Pattern[str], Mark]:
+def _shape(kind: Kind, text: str, **rest: object) -> _Shape:
     return compiled(text), Mark(kind, 0, 0, "", **rest)  # type: ignore[arg-type]
 
 
@@ -108,7 +91,7 @@ def spaced(text: str) -> str:
     return text.replace(" ", r"\s+")
 
 
-def _amounts(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
+def _amounts(lexicon: Lexicon) -> list[_Shape]:
     found = []
     for comparison, phrases in lexicon.comparisons.items():
         for words in phrases:
@@ -127,7 +110,7 @@ def is_sign(words: str) -> bool:
     return not any(c.isalpha() for c in words)
 
 
-def _ranks(lexicon: Lexicon) -> list[tuple[re.Pattern[str], Mark]]:
+def _ranks(lexicon: Lexicon) -> list[_Shape]:
     ranks = lexicon.ranks
     found = []
     for name, descending in (("most", True), ("fewest", False)):
@@ -222,7 +205,7 @@ class QuestionReading:
     marks: list[Mark] = field(default_factory=list)
     count: bool = False
     whether: bool = False
-    scoped: list[Scoped] = field(default_factory=list)
+    scoped: list[Mark] = field(default_factory=list)
     common: bool = False
     describes: bool = False
 
@@ -244,7 +227,9 @@ class Reader:
         self._index = index
         words = lexicon.words
         self._count = _any(words.count)
-        self._scoped = _scoped_shapes(words.scoped)
+        scoped: tuple[ScopedKind, ...] = ("either", "both", "shared", "every", "distinct")
+        self._scoped = [_shape(kind, phrase("|".join(getattr(words.scoped, kind)))) for kind in scoped]
+        self._scoped.insert(0, _shape("or", phrase("|".join(words.scoped.or_))))
         self._idle = _any((*words.idle, *(words.species.words if words.species and index.one_species else ())))
         self._aside = _any(words.aside)
         self._each = _any(words.each)
@@ -270,12 +255,7 @@ class Reader:
         names = [(link.start, link.end) for link in links if " " in link.text]
         taken = self._take_filters(text, low, reading, names)
         idle = [m.span() for m in self._idle.finditer(low)]
-        marks = [
-            replace(shape, start=m.start(), end=m.end(), text=m[0], number=_number_in(m, shape.number))
-            for pattern, shape in self._marks
-            for m in pattern.finditer(low)
-        ]
-        reading.marks = _longest(marks, [*taken, *names, *idle])
+        reading.marks = _longest(self._marks, low, [*taken, *names, *idle])
         taken += [(m.start, m.end) for m in reading.marks]
         reading.mentions = self._chosen(low, links, taken)
         nouns = [(m.start, m.end) for m in reading.mentions if isinstance(m, Noun)]
@@ -284,8 +264,7 @@ class Reader:
             raise NotUnderstood("a number for each of several nodes cannot be asked", "ask for one, or for the most")
         reading.whether = bool(self._whether.search(low)) and not _ALSO_ASKS.search(low) and not reading.count
         mentions = [(m.start, m.end) for m in reading.mentions]
-        scoped = [Scoped(kind, m.start(), m.end(), m[0]) for kind, shape in self._scoped for m in shape.finditer(low)]
-        reading.scoped = _longest(scoped, [*taken, *mentions, *idle])
+        reading.scoped = _longest(self._scoped, low, [*taken, *mentions, *idle])
         if re.match(r"\W*where\b", low) and not any(isinstance(m, Noun) and m.start < 3 for m in reading.mentions):
             raise NotUnderstood("I did not understand: 'where'", "say which kind of place is asked for")
         refused = next((m for m in self._refuse.finditer(low) if _is_free(m, [*taken, *names])), None)
@@ -347,7 +326,12 @@ class Reader:
     def _chosen(self, low: str, links: list[NameLink], taken: list[tuple[int, int]]) -> list[Mention]:
         """The longest mentions, none over another; of equals, a word of the lexicon."""
         mutual = frozenset(r.type for r in self._lexicon.relations if r.mutual)
-        found: list[Mention] = [_predicate(noun, low, mutual) for noun in self._nouns(low)]
+        nouns = (
+            replace(noun, start=m.start(), end=m.end(), text=m[0])
+            for pattern, noun in self._nouns_of
+            for m in pattern.finditer(low)
+        )
+        found: list[Mention] = [_predicate(noun, low, mutual) for noun in nouns]
         found += self._phrases(low)
         found += [Name(link.start, link.end, link.text, link.candidates) for link in links]
         kept: list[Mention] = []
@@ -369,11 +353,6 @@ class Reader:
                         more = tuple(r for r in mention.readings if r not in longer.readings)
                         longer.others = (*longer.others, *more)
         return sorted(kept, key=lambda m: m.start)
-
-    def _nouns(self, low: str) -> Iterator[Noun]:
-        for pattern, noun in self._nouns_of:
-            for match in pattern.finditer(low):
-                yield replace(noun, start=match.start(), end=match.end(), text=match[0])
 
     def _phrases(self, low: str) -> list[Phrase]:
         by_span: dict[tuple[int, int], list[tuple[str, bool]]] = {}

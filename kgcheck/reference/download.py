@@ -31,8 +31,7 @@ from kgcheck.outputs import write_text
 from kgcheck.profile.reference_files import ReferenceFile, ReferenceRecipe, load_reference_recipes, shared_recipes
 from kgcheck.profile.schema import Schema
 from kgcheck.progress import NoProgress, Progress
-from kgcheck.providers.http import Http, ProviderService
-from kgcheck.providers.http_errors import WIRE_ERRORS, error_for
+from kgcheck.providers.http import WIRE_ERRORS, Http, ProviderService, error_for
 from kgcheck.reference.ontologies import ontology_file
 from kgcheck.standards.bioregistry import registry
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from kgcheck import clock
 from kgcheck.audit.run import options_in
-from kgcheck.bench.batches import answer_questions, check_items, verify_claims
-from kgcheck.bench.runner import Batch, set_aside
+from kgcheck.bench.batches import Batch, answer_questions, check_items, set_aside, verify_claims
 from kgcheck.curation.facets import counted_of, example_rows, new_findings, settled
 from kgcheck.curation.jobs import EXAMPLES, JobWork, notify, old_runs, open_since, work_by_rule
 from kgcheck.curation.project import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgcheck.bench.overlay_store import Seed, seeded
+from kgcheck.bench.items import Seed, seeded
 from kgcheck.errors import StoreError
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.store import GraphStore, LoadTarget

@@ -12,7 +12,7 @@ import pytest
 
 from kgcheck.bench import agent_runs
 from kgcheck.bench.agent_runs import letters
-from kgcheck.bench.process import ProcessFault, agent_faults
+from kgcheck.bench.kgcheck import ProcessFault, agent_faults
 from kgcheck.bench.question_sets import BenchQuestion, question_id
 from kgcheck.graph.sandbox import bubblewrap
 from tests.support.audits import Said, kgcheck

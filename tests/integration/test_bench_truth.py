@@ -7,9 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from kgcheck.bench.items import Item, read_items
+from kgcheck.bench.items import Item, read_items, seeded
 from kgcheck.bench.make import BenchMaker, ItemDraft
-from kgcheck.bench.overlay_store import seeded
 from kgcheck.bench.truth import Truths
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.model import Ref

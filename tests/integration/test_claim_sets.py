@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.bench.claim_sets import as_claim
-from kgcheck.bench.scv import read_items
+from kgcheck.bench.scv import as_claim, read_items
 from kgcheck.model import Stance
 from tests.support.audits import kgcheck
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kgcheck.agents.outside import WithLiterature
 from kgcheck.agents.request import Request, parse_request
+from kgcheck.agents.toolbox import WithLiterature
 from kgcheck.audit.funnel import Funnel, TeamSources, in_order
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit

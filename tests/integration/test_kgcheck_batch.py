@@ -17,13 +17,10 @@ from kgcheck.agents.request import TaskType
 from kgcheck.bench.items import Item, Truth, read_items, request_of
 from kgcheck.bench.kgcheck import Checker, metrics
 from kgcheck.bench.make import BenchMaker, leaks
-from kgcheck.bench.overlay_store import Seed, seeded
 from kgcheck.bench.truth import Truths
 from kgcheck.errors import InputFormat, InputMissing
 from kgcheck.evidence.source import SnapshotSource
 from kgcheck.graph.embedded import EmbeddedStore
-from kgcheck.graph.symmetry import edges_stating
-from kgcheck.model import Ref, Triple
 from kgcheck.profile.folder import profile_dir
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
@@ -140,26 +137,7 @@ def test_files_that_hold_what_is_no_item(tmp_path: Path, row: str) -> None:
         read_items(tmp_path / "none.json", CKG)
 
 
-def test_a_seed_changes_the_graph_for_its_item_alone() -> None:
-    with EmbeddedStore(demo().store, CKG) as store:
-        pattern = CKG.pattern("Gene", "TRANSLATED_INTO", "Protein")
-        pair, other = (table.slice(n, 1).to_pylist()[0] for table in store.scan_edges(pattern) for n in (0, 1))
-        head, tail = Ref(label="Gene", id=pair["head"]), Ref(label="Protein", id=pair["tail"])
-        triple = Triple(head=head, relation="TRANSLATED_INTO", tail=tail)
-        value = Seed(kind="set_value", ref=tail, attribute="name", value="WRONG")
-        before = store.edges(triple)
-
-        assert before
-        assert seeded(store, Seed(kind="drop_edge", triple=triple)).edges(triple) == []
-        assert (seeded(store, value).node(tail) or {})["name"] == "WRONG"
-        assert seeded(store, value).nodes(CKG.label("Protein"), [tail.id])[tail.id]["name"] == "WRONG"
-        assert seeded(store, None) is store
-        assert store.edges(triple) == before
-        backwards = Triple(head=head, relation="TRANSLATED_INTO", tail=Ref(label="Protein", id=other["tail"]))
-        assert len(seeded(store, Seed(kind="add_edge", triple=backwards)).edges(backwards)) == 1
-
-
-def test_an_edge_whose_order_means_nothing_is_one_item_and_dropped_in_both_orders(tmp_path: Path) -> None:
+def test_an_edge_whose_order_means_nothing_is_one_item(tmp_path: Path) -> None:
     pattern = CKG.pattern("Protein", "ACTS_ON", "Protein")
     proteins = [f"P1000{n}" for n in range(1, 4)]
     nodes = {"Protein": [{"id": i, "name": i} for i in proteins]}
@@ -176,13 +154,6 @@ def test_an_edge_whose_order_means_nothing_is_one_item_and_dropped_in_both_order
     assert links.denied == {("P10001", "P10003")}
     asked = [frozenset((item.check[0], item.check[2])) for item in made.items if item.type is TaskType.INTERACTION]
     assert sorted(map(sorted, asked)) == [["P10001", "P10002"], ["P10002", "P10003"]]
-    one, other = (Ref(label="Protein", id=i) for i in proteins[:2])
-    there, back = (Triple(head=a, relation="ACTS_ON", tail=b) for a, b in ((one, other), (other, one)))
-    dropped = seeded(store, Seed(kind="drop_edge", triple=there))
-    assert edges_stating(dropped, there) == edges_stating(dropped, back) == []
-    added = Triple(head=one, relation="ACTS_ON", tail=Ref(label="Protein", id="P10003"))
-    assert len(edges_stating(seeded(store, Seed(kind="add_edge", triple=added)), added)) == 1
-    assert len(edges_stating(store, back)) == 2
 
 
 def test_an_item_without_a_conclusion_is_not_executable() -> None:
@@ -221,30 +192,11 @@ def by_id(path: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_several_workers_come_to_what_one_does(tmp_path: Path) -> None:
-    where = ("--store", demo().store)
-    some = tmp_path / "some.jsonl"
-    some.write_text("".join(COMMITTED.read_text().splitlines(keepends=True)[::5]))
-    for workers in (1, 4):
-        checks, questions = tmp_path / f"c{workers}", tmp_path / f"q{workers}"
-        several = ("--workers", workers, "--format", "json")
-        said = kgcheck("batch", "kgcheck", some, *where, "--reference", demo().reference, "--out", checks, *several)
-        assert said.code == 0
-        file = tmp_path / "q.json"
-        file.write_text(json.dumps([{"question": q, "answer": []} for q in _QUESTIONS]))
-        assert kgcheck("batch", "kgqa", file, *where, "--out", questions, *several).code == 0
-
-    for kind in ("c", "q"):
-        one, four = (by_id(tmp_path / f"{kind}{n}" / "results.jsonl") for n in (1, 4))
-        assert one == four
-
-
-@pytest.mark.slow
 def test_several_workers_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "many.json"
     words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
     file.write_text(json.dumps([{"id": f"m{n}", "check": words, "label": "refute"} for n in range(12)]))
-    with chat_server(team_scripts.agents()) as server:
+    with chat_server(team_scripts.agents(conclusion=team_scripts.conclude("supported"))) as server:
         monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
         monkeypatch.setenv("KGCHECK_LLM_MODEL", "scripted")
         where = ("--store", demo().store, "--reference", demo().reference, "--out", tmp_path / "b")
@@ -252,32 +204,11 @@ def test_several_workers_with_a_model(tmp_path: Path, monkeypatch: pytest.Monkey
 
     found = json.loads(said.out)["all"]
     assert (said.code, found["items"], found["exact_match"], found["tool_path"]) == (0, 12, 100, 100)
-    held = by_id(tmp_path / "b" / "results.jsonl")
-    assert len({json.dumps(line | {"id": "", "item": ""}, sort_keys=True) for line in held.values()}) == 1
-
-
-_QUESTIONS = [
-    f"{what} {protein}?"
-    for what in ("Which diseases are associated with", "How many structures are there of", "Which genes encode")
-    for protein in ("P04637", "O60502", "A0A286YF18", "P17980")
-]
-
-
-def test_batch_with_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "one.json"
-    words = (team_scripts.HEAD[1], team_scripts.RELATION, team_scripts.TAIL[1])
-    file.write_text(json.dumps([{"check": words, "label": "refute"}]))
-    with chat_server(team_scripts.agents(conclusion=team_scripts.conclude("supported"))) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        monkeypatch.setenv("KGCHECK_LLM_MODEL", "scripted")
-        where = ("--store", demo().store, "--reference", demo().reference, "--out", tmp_path / "b")
-        said = kgcheck("batch", "kgcheck", file, *where, "--brain", "llm", "--format", "json")
-
-    found = json.loads(said.out)["all"]
-    assert (said.code, found["exact_match"], found["tool_path"]) == (0, 100, 100)
     assert found["tokens"] > 0
     assert not any(request["parallel_tool_calls"] for request in server.requests)
-    assert json.loads((tmp_path / "b" / "results.jsonl").read_text())["concluded"] == "supported"
+    held = by_id(tmp_path / "b" / "results.jsonl")
+    assert {line["concluded"] for line in held.values()} == {"supported"}
+    assert len({json.dumps(line | {"id": "", "item": ""}, sort_keys=True) for line in held.values()}) == 1
 
 
 @pytest.mark.slow
@@ -294,28 +225,6 @@ def test_a_batch_killed_three_times_has_each_item_once(tmp_path: Path) -> None:
     command = ["kgqa", str(tmp_path / "q.json"), "--store", str(demo().store), "--out", str(tmp_path / "out")]
 
     check_killed(command, tmp_path / "out" / "results.jsonl", [str(q["id"]) for q in questions])
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_killed_batch_of_checks_with_two_workers_has_each_item_once(
-    alone: list[dict[str, Any]], tmp_path: Path
-) -> None:
-    committed = read_items(COMMITTED, CKG)
-    # Every item once, and the rest of the thousand are of the kind that takes half the time of the others.
-    nodes = [item for item in committed if item.type is TaskType.EXISTENCE]
-    chosen = committed + [nodes[n % len(nodes)] for n in range(1000 - len(committed))]
-    random.Random(3).shuffle(chosen)  # noqa: S311
-    items = [item.model_copy(update={"id": f"i{n}"}) for n, item in enumerate(chosen)]
-    (tmp_path / "i.jsonl").write_text("".join(f"{item.model_dump_json()}\n" for item in items))
-    command = ["kgcheck", str(tmp_path / "i.jsonl"), "--store", str(demo().store), "--workers", "2"]
-    command += ["--reference", str(demo().reference), "--out", str(tmp_path / "out")]
-
-    check_killed(command, tmp_path / "out" / "results.jsonl", [item.id for item in items])
-
-    held = {name: line["answer"] for name, line in by_id(tmp_path / "out" / "results.jsonl").items()}
-    answers = {r["id"]: r["answer"] for r in alone}
-    assert held == {f"i{n}": answers[item.id] for n, item in enumerate(chosen)}
 
 
 def check_killed(command: list[str], results: Path, wanted: list[str]) -> None:

@@ -15,9 +15,9 @@ from kgcheck.errors import SourceError
 from kgcheck.literature.gather import whole_of
 from kgcheck.model import CheckTask, Outcome
 from kgcheck.providers.europepmc import EuropePmc
+from kgcheck.providers.ncbi import Pmc
 from kgcheck.providers.openalex import OpenAlex
 from kgcheck.providers.paper_service import PaperRecord
-from kgcheck.providers.pmc import Pmc
 from tests.support import loopback, quick_of
 from tests.support.facts import existence, potential, triple
 from tests.support.loopback import Reply, addresses

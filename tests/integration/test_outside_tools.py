@@ -10,14 +10,13 @@ import pytest
 
 from kgcheck.agents.brains.llm import LlmBrain
 from kgcheck.agents.brains.rules import RulesBrain
-from kgcheck.agents.outside import Outside, WithLiterature
 from kgcheck.agents.replay import replay
 from kgcheck.agents.request import parse_request
 from kgcheck.agents.team import Team, TeamConclusion
-from kgcheck.agents.toolbox import TOOLS, Toolbox
+from kgcheck.agents.toolbox import TOOLS, Outside, Toolbox, WithLiterature
 from kgcheck.agents.transcript import AgentRole, Event, Transcript
 from kgcheck.context import live_sources
-from kgcheck.errors import KgcheckError, ModelAnswer, UsageError
+from kgcheck.errors import KgcheckError, ModelAnswer
 from kgcheck.evidence.lookups import EntryResult, LifecycleResult, PairResult, SourceLookups
 from kgcheck.evidence.source import Observed, SnapshotSource
 from kgcheck.literature.documents import Document
@@ -338,18 +337,6 @@ def test_papers_that_say_nothing_and_papers_that_cannot(tools: Tools) -> None:
     assert [(r.status, r.reason) for r in (unsaid, unnamed)] == [("not_available", Reason.NOT_COVERED)] * 2
 
 
-def test_arguments_that_do_not_fit_are_refused() -> None:
-    for name, arguments in (
-        ("reference_entry", {"accession": ""}),
-        ("id_lifecycle", {"accession": "P1\n"}),
-        ("network_link", {"one": "P10001"}),
-        ("network_link", {"one": "P10001", "other": "P10002", "network": "social"}),
-        ("literature_search", {"triple": "SOD1"}),
-    ):
-        with pytest.raises(UsageError, match=f"arguments of {name} do not fit"):
-            used(None, name, **arguments)
-
-
 # --- the rules
 
 
@@ -443,14 +430,6 @@ def test_a_model_uses_every_tool_and_the_verdict_stays_the_evidences(world: Worl
         assert answer["content"].startswith("<data>\n")
         assert answer["content"].endswith("\n</data>")
     assert replay(played.transcript.events, SCHEMA).same
-
-
-def test_a_model_is_told_that_a_tool_is_not_available() -> None:
-    played = Played(calling(*OUTSIDE_TOOLS), None)
-
-    assert played.checked
-    for name in OUTSIDE_TOOLS:
-        assert (played.event(name).result or {})["status"] == "not_available"
 
 
 def test_showing_is_not_looking_up(tools: Tools) -> None:
@@ -598,14 +577,3 @@ def test_a_live_batch_goes_on_when_the_service_is_back(
     calls = world.calls
     assert "0 done now, 1 before" in kgcheck(*asked).err
     assert world.calls == calls
-
-
-def test_a_check_shows_the_papers_in_its_transcript(index: Path, tmp_path: Path) -> None:
-    words = ("check", "P00441 ASSOCIATED_WITH DOID:332", "--store", demo_graph().store)
-    said = kgcheck(*words, "--literature", index, "--transcript", "--format", "json", cwd=tmp_path)
-
-    assert said.code == 0
-    assert "validation agent: literature_search" in said.err
-    assert [e["record"] for e in json.loads(said.out)["evidence"]] == ["pmid:1"]
-    (path,) = (tmp_path / ".kgcheck" / "transcripts").iterdir()
-    assert kgcheck("replay", path, cwd=tmp_path).code == 0

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from kgcheck.agents.outside import WithLiterature
+from kgcheck.agents.toolbox import WithLiterature
 from kgcheck.audit.papers import Papers
 from kgcheck.audit.run import Audit
 from kgcheck.checks.verdicts import verdict

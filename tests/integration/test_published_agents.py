@@ -140,17 +140,6 @@ def test_a_model_answers_with_the_tools_of_the_benchmark(tmp_path: Path) -> None
     assert {f["ref"]["id"] for f in json.loads(ask.out)["found"]} == set(common[0]) != set()
 
 
-def test_a_count_of_a_list_that_was_put_together_is_borne_out(tmp_path: Path) -> None:
-    def play(asked: Asked) -> Move:
-        results = shown(asked)
-        return answering(asked, {"count": len(results[2]) if len(results) == 3 else 0})
-
-    result, _ = batch(tmp_path, play, "--protocol", "biokgbench")
-
-    assert result["status"] == "answered"
-    assert result["count"] > 0
-
-
 @pytest.mark.parametrize("final", [{"label": "Disease", "ids": ()}, {"count": 0}])
 def test_lists_of_a_model_s_own_bear_nothing_out(tmp_path: Path, final: dict[str, Any]) -> None:
     def play(asked: Asked) -> Move:

@@ -10,7 +10,6 @@ import pytest
 
 from kgcheck.bench.graph_questions import GraphQuestionMaker, Side, VerifiedNeighbours
 from kgcheck.bench.insights import Insight
-from kgcheck.bench.make import dev_and_test
 from kgcheck.bench.question_sets import BenchQuestion, read_models, read_set, write_heureka, write_models
 from kgcheck.bench.truth import Truths
 from kgcheck.errors import InputFormat, UsageError
@@ -249,31 +248,6 @@ def test_no_distractor_is_stated_anywhere(graph_set: Path) -> None:
 
 
 @pytest.mark.slow
-def test_numbers_and_yes_or_no_are_of_the_direction_that_is_asked(graph_set: Path) -> None:
-    schema = load_schema()
-    with EmbeddedStore(demo().store, schema) as store:
-        edges = {
-            pair
-            for pattern in schema.relations
-            if pattern.hierarchy
-            for table in store.scan_edges(pattern.ends_alone)
-            for pair in zip(table.column("head").to_pylist(), table.column("tail").to_pylist(), strict=True)
-        }
-    found = 0
-    for question in (q for q in read_set(graph_set) if "HAS_PARENT" in q.category and q.form == "open"):
-        node, *others = question.entities
-        parents = "parents" in question.question
-        if question.category.startswith("count"):
-            found += 1
-            assert question.answer == str(len({e for e in edges if e[0 if parents else 1] == node}))
-        elif question.category.startswith("whether"):
-            found += 1
-            pair = (node, others[0]) if "a child of" in question.question else (others[0], node)
-            assert question.answer == ("yes" if pair in edges else "no")
-    assert found
-
-
-@pytest.mark.slow
 def test_neighbours_are_verified_only_where_graph_and_reference_agree() -> None:
     """P13686 has a seeded structure in the demo, P02649 lacks an edge that STRING has, P54253's disease is obsolete."""
     schema = load_schema()
@@ -339,19 +313,6 @@ def test_what_two_models_know_without_the_data_is_left_out(graph_set: Path) -> N
     assert [row["system"] for row in json.loads(table.out)] == ["one", "two"]
 
 
-def test_a_set_is_split_without_a_shared_node() -> None:
-    questions = [
-        BenchQuestion(
-            id=str(n), form="open", question="Which?", answer="x", entities=(f"P{n // 2}",), paper=f"Q{n % 40}"
-        )
-        for n in range(110)
-    ]
-    dev, test = dev_and_test(questions, lambda question: question.subjects, seed=3)
-
-    assert {q.id for q in (*dev, *test)} == {q.id for q in questions}
-    assert not {e for q in dev for e in q.subjects} & {e for q in test for e in q.subjects}
-
-
 def test_heureka_files_go_in_and_out(tmp_path: Path, shared_data: Path) -> None:
     sets = [read_set(shared_data / "heureka" / name) for name in ("oeq.json", "mcq.json")]
     write_heureka(tmp_path, [q for questions in sets for q in questions])
@@ -406,16 +367,6 @@ def test_a_malformed_set_is_refused(tmp_path: Path, name: str, text: str) -> Non
         read_set(tmp_path / name)
 
 
-def test_an_insight_may_have_questions_of_both_forms(tmp_path: Path) -> None:
-    insight = {
-        "oe_question": "**Question1:** What binds ZNX1?\n\n**Answer1:** QPR7 binds it.",
-        "mcq_question": "**Question1:** What binds ZNX1?\nA) QPR7\nB) TLY3\n\n**Answer1:** A",
-    }
-    (tmp_path / "both.json").write_text(json.dumps({"paper": {"one": insight}}))
-
-    assert [q.form for q in read_set(tmp_path / "both.json")] == ["open", "choice"]
-
-
 GRADED = [
     {"id": "gene", "form": "open", "question": "Which gene?", "answer": "IL-6", "category": "genes"},
     {"id": "number", "form": "open", "question": "How many?", "answer": "5", "category": "numbers"},
@@ -455,22 +406,6 @@ def test_errors_and_open_questions_count_as_wrong_and_each_category_has_its_own_
     }
 
 
-def test_runs_that_are_repeated_later_are_those_of_the_system(tmp_path: Path) -> None:
-    for folder in ("run-1", "run-2"):
-        (tmp_path / "run" / folder).mkdir(parents=True)
-        (tmp_path / "run" / folder / "results.jsonl").write_text(json.dumps(ANSWERS[0]) + "\n")
-    (row,) = graded(tmp_path, ANSWERS)
-
-    assert (row["runs"], row["items"], row["errors"]) == (2, 5, 8)
-
-
-def test_an_answer_that_has_changed_is_graded_anew(tmp_path: Path) -> None:
-    graded(tmp_path, ANSWERS)
-    (row,) = graded(tmp_path, [{"id": "gene", "answer": "It is not IL-6."}, *ANSWERS[1:]])
-
-    assert row["score"] == "2.00"
-
-
 def test_a_model_grades_anew_only_what_has_changed(tmp_path: Path) -> None:
     fact = {"facts": [{"number": 1, "state": "full", "quote": "binds"}]}
     answers = [*ANSWERS, {"id": "open", "answer": "ZNX1 binds QPR7."}]
@@ -488,17 +423,6 @@ def test_a_model_grades_anew_only_what_has_changed(tmp_path: Path) -> None:
     by_model(judge, tmp_path, "bench", "grade", "graded.jsonl", "run", "--judge", "llm")
 
     assert (calls, len(asked)) == (2, 3)
-
-
-def test_the_first_judge_may_be_people(tmp_path: Path) -> None:
-    (tmp_path / "people.jsonl").write_text('{"id": "a", "scores": [1, 1, 4, 5, 5]}\n{"id": "b", "scores": [2, 2, 5]}\n')
-    (tmp_path / "rules.jsonl").write_text(
-        "".join(f'{{"id": "{i}", "score": {n}}}\n' for i, n in zip("abc", (4, 2, 5), strict=True))
-    )
-    done = kgcheck("bench", "agree", "people.jsonl", "rules.jsonl", "--format", "json", cwd=tmp_path)
-
-    found = {row["by"]: (row["answers"], row["within_one"], row["mean"]) for row in json.loads(done.out)}
-    assert found == {"mode": (2, 0.5, 3.0), "median": (2, 1.0, 3.0)}
 
 
 @pytest.mark.slow

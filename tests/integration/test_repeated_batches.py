@@ -9,7 +9,6 @@ import pytest
 from tests.support import team_scripts
 from tests.support.audits import demo, kgcheck
 from tests.support.chat_server import Asked, Move, Say, with_model
-from tests.support.literature import build_index, papers
 
 
 def lines(path: Path, *records: object) -> Path:
@@ -53,16 +52,3 @@ def test_runs_that_are_there_are_not_done_again_and_more_can_come(tmp_path: Path
     assert "100.0 ± 0.0" in two.out
     assert "2 done now, 0 before" in two.err
     assert "1 done now, 2 before" in three.err
-
-
-def test_claims_are_verified_several_times(tmp_path: Path) -> None:
-    index = build_index(tmp_path / "index", papers())
-    claims = lines(tmp_path / "c.jsonl", {"id": "a", "claim": "Zebrafish are blue at night.", "label": "silent"})
-    command = ("batch", "scv", claims, "--index", index, "--out", tmp_path / "b", "--repeat", 2)
-    table, again = kgcheck(*command), kgcheck(*command, "--format", "json")
-
-    assert (table.code, again.code) == (0, 0)
-    assert "100.0% ± 0.0%" in table.out
-    found = json.loads(again.out)
-    assert (found["mean"]["all"]["accuracy"], found["spread"]["all"]["accuracy"]) == (1, 0)
-    assert (tmp_path / "b" / "run-2" / "report.md").exists()

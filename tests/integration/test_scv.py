@@ -176,21 +176,6 @@ def test_a_spent_budget_leaves_claims_open_and_the_batch_goes_on(
     assert len(endpoint) == 5
 
 
-def test_money_is_limited_for_a_whole_batch(
-    index: Path, tmp_path: Path, endpoint: list[Asked], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unknown = scv(index, tmp_path, 3, "--total-money", "0.001")
-    assert (unknown.code, "no prices are set" in unknown.err) == (2, True)
-
-    monkeypatch.setenv("KGCHECK_LLM_PRICE_INPUT", "1000")
-    monkeypatch.setenv("KGCHECK_LLM_PRICE_OUTPUT", "1000")
-    said = scv(index, tmp_path, 3, "--total-money", "0.001", "--workers", "1")
-    assert said.code == 3
-    assert "2 of 3 claims are open" in said.err
-    assert "in money" in said.err
-    assert len(endpoint) == 1
-
-
 def test_a_claim_that_takes_too_much_ends_with_an_error_and_is_tried_again(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,11 +210,3 @@ def test_a_single_claim_has_limits_too(index: Path, monkeypatch: pytest.MonkeyPa
     assert "tokens in 1 calls" in stopped.err
     assert (told.code, "no prices are set" in told.err) == (2, True)
     assert (enough.code, json.loads(enough.out)["stance"]) == (0, "supports")
-
-
-def test_the_trained_verifier_spends_nothing(index: Path, tmp_path: Path) -> None:
-    file = claims_of(tmp_path, 2)
-    said = kgcheck("batch", "scv", file, "--index", index, "--out", tmp_path / "out", "--total-tokens", "1")
-
-    assert said.code == 0, said.err
-    assert "tokens in" not in said.err

@@ -102,4 +102,4 @@ def test_questions_are_the_same_in_both(demo_server: str) -> None:
 def by_id(text: str) -> tuple[object, ...]:
     """An answer without its paths: of parallel edges, either may be shown."""
     answer = json.loads(text)
-    return answer["status"], answer["understood"], answer.get("count"), [f["ref"] for f in answer["found"]]
+    return answer["status"], answer["read_as"], answer.get("count"), [f["ref"] for f in answer["found"]]

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgcheck.errors import SourceAnswer, SourceError, SourceRefused, SourceUnanswerable
-from kgcheck.providers.http import Http
 from kgcheck.providers.stringdb import AT_ONCE, StringDb, batches, pair
-from kgcheck.settings import Settings
 from tests.support import loopback
 from tests.support.loopback import Fault, Loopback
 from tests.support.services import StringServer
@@ -27,19 +25,8 @@ def server(shared_data: Path) -> Iterator[StringServer]:
 
 @pytest.fixture
 def make(server: StringServer, tmp_path: Path) -> Iterator[Callable[..., StringDb]]:
-    opened: list[Http] = []
-
-    def string(**more: Any) -> StringDb:
-        limits: dict[str, Any] = loopback.limits() | {"http_attempts": 2, "http_max_mb": 2}
-        settings = Settings(
-            **(limits | {"string_url": server.server.url, "string_calls_per_s": 1e6, "cache_dir": tmp_path} | more)
-        )
-        opened.append(Http(settings, sleep=lambda seconds: None))
-        return StringDb(opened[-1], settings)
-
-    yield string
-    for http in opened:
-        http.close()
+    with loopback.clients(tmp_path, http_max_mb=2, **loopback.addresses(server.server.url, "string")) as client:
+        yield lambda **more: StringDb(http := client(**more), http.settings)
 
 
 @pytest.fixture
@@ -67,10 +54,6 @@ def test_a_pair_is_posted_with_both_ends_and_no_more(make: Callable[..., StringD
     assert call.form["add_nodes"] == "0"
     assert (call.form["species"], call.form["caller_identity"]) == ("9606", "a lab")
     assert call.form["network_type"] == "functional"
-
-
-def test_no_edge_is_an_empty_list(string: StringDb) -> None:
-    assert string.network([KRAS, NRAS]).links == {}
 
 
 BRAF = "9606.ENSP00000288602"
@@ -160,36 +143,21 @@ def test_one_protein_alone_is_never_asked_for(string: StringDb, server: StringSe
     assert server.server.calls == []
 
 
-def test_species_may_be_text_or_number(string: StringDb, server: StringServer) -> None:
-    server.link("9606.A", "9606.B", 1)
-
-    assert string.network(["9606.A", "9606.B"]).links[("9606.A", "9606.B")].species == 9606
-
-
 def test_physical_is_another_question(string: StringDb, server: StringServer) -> None:
     server.link("9606.A", "9606.B", 0.9)
-    server.link("9606.A", "9606.B", 0.3, physical=True)
+    # Below any cut-off, and seen.
+    server.link("9606.A", "9606.B", 0.151, physical=True)
     ends = ["9606.A", "9606.B"]
 
     assert string.network(ends).links[("9606.A", "9606.B")].score == 0.9
-    assert string.network(ends, "physical").links[("9606.A", "9606.B")].score == 0.3
-
-
-def test_links_below_any_cut_off_are_seen(string: StringDb, server: StringServer) -> None:
-    server.link("9606.A", "9606.B", 0.151)
-
-    assert string.network(["9606.A", "9606.B"]).links[("9606.A", "9606.B")].score == 0.151
+    assert string.network(ends, "physical").links[("9606.A", "9606.B")].score == 0.151
 
 
 def test_unmapped_ids_are_left_out(string: StringDb, server: StringServer) -> None:
     server.knows(P01116=KRAS, P01111=NRAS)
 
     assert string.ids(["P01116", "NOSUCHPROT99", "P01111"]) == {"P01116": KRAS, "P01111": NRAS}
-
-
-def test_unmapped_of_a_whole_call(string: StringDb, server: StringServer) -> None:
     server.server.faults.append(lambda handler, reply: loopback.send(handler, server.not_found()))
-
     assert string.ids(["NOSUCHPROT99"]) == {}
 
 

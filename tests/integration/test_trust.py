@@ -28,10 +28,9 @@ from kgcheck.ledger.place import ledger_place
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.llm.client import ChatClient
 from kgcheck.profile.schema import load_schema
-from kgcheck.providers.eutils import Eutils
-from kgcheck.providers.http import Http
+from kgcheck.providers.http import Http, ProviderService
+from kgcheck.providers.ncbi import Eutils
 from kgcheck.providers.semantic_scholar import SemanticScholar
-from kgcheck.providers.services import ProviderService
 from kgcheck.settings import Settings
 from kgcheck.workspace.jobs import job_ledger
 from tests.support import examples

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgcheck.bench.runner import keep_options, read_results, run_batch, set_aside
+from kgcheck.bench.batches import keep_options, read_results, run_batch, set_aside
 from kgcheck.errors import ChangedMeanwhile, InputError, InputFormat, KgcheckError, UsageError
 
 

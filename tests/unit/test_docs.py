@@ -26,7 +26,7 @@ from kgcheck.ledger.tables import METADATA
 from kgcheck.literature import search
 from kgcheck.literature.topics import LONGEST_TOPIC, TopicGathering
 from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Ref, Verdict, all_reasons
-from kgcheck.questions import answer, running
+from kgcheck.questions import answer
 from kgcheck.questions.reading import LONGEST_QUESTION
 from kgcheck.service import bodies
 from kgcheck.service.limits import LEAST_BYTES_S, ServiceLimits
@@ -373,9 +373,9 @@ NUMBERS: dict[str, list[tuple[str, Callable[[], float]]]] = {
     "docs/kgqa.md": [
         ("at most {} characters, and goes", lambda: LONGEST_QUESTION),
         ("the first {} in", lambda: answer.MOST_PATHS),
-        ("start from over {} nodes", lambda: running.MOST_NODES),
+        ("start from over {} nodes", lambda: answer.MOST_NODES),
         ("take over {} edges", lambda: MOST_HOPS),
-        ("look through over {} edges", lambda: running.MOST_EDGES),
+        ("look through over {} edges", lambda: answer.MOST_EDGES),
         ("at most {} actions", lambda: asker.MOST_ACTIONS),
     ],
     "docs/agents.md": [

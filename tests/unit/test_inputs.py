@@ -11,8 +11,8 @@ import pytest
 
 from kgcheck import inputs
 from kgcheck.agents.replay import read_transcript
+from kgcheck.bench.batches import keep_options, read_results
 from kgcheck.bench.kgqa import read_rows
-from kgcheck.bench.runner import keep_options, read_results
 from kgcheck.bench.scv import read_items
 from kgcheck.errors import InputError, InputFormat, KgcheckError
 from kgcheck.inputs import DEEPEST, MIB, check_packed, parse_json, plain_pattern, read_toml, read_whole

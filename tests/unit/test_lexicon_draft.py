@@ -15,6 +15,7 @@ from kgcheck.profile.init import draft_of_schema, draft_of_words
 from kgcheck.profile.lexicon import Lexicon, load_lexicon
 from kgcheck.profile.schema import NAME_OF_GRAPH, Label, Schema, load_schema
 from kgcheck.questions.compiler import Compiler
+from kgcheck.questions.plan import sentence
 
 NODES = {
     "Gene": {"g1": "TP53", "g2": "MDM2"},
@@ -55,7 +56,9 @@ def names_of(schema: Schema, lexicon: Lexicon) -> NameIndex:
 def plan(question: str, *relations: str) -> str:
     schema = schema_of(*relations)
     lexicon = load_lexicon(schema)
-    return " and ".join(map(str, Compiler(schema, lexicon, names_of(schema, lexicon)).compile(question)))
+    return " and ".join(
+        sentence(one, {}) for one in Compiler(schema, lexicon, names_of(schema, lexicon)).compile(question)
+    )
 
 
 CONTRIBUTES = ("Gene contributes_to Disease", "Gene contributes_to PhenotypicFeature")
@@ -69,76 +72,80 @@ CODES = ("Compound CtD Disease", "Compound CuG Gene", "Disease DuG Gene", "Gene 
 @pytest.mark.parametrize(
     ("question", "relations", "read"),
     [
-        ("Which compounds treat asthma?", (TREATS,), "Compound -treats-> Disease d1 (asthma)"),
-        ("Which diseases are treated by aspirin?", (TREATS,), "Disease <-treats- Compound c1 (aspirin)"),
-        ("What is asthma treated with?", (TREATS,), "Compound -treats-> Disease d1 (asthma)"),
+        ("Which compounds treat asthma?", (TREATS,), "compounds with a treats edge to the Disease d1"),
+        ("Which diseases are treated by aspirin?", (TREATS,), "diseases with a treats edge from the Compound c1"),
+        ("What is asthma treated with?", (TREATS,), "compounds with a treats edge to the Disease d1"),
         (
             "Which compounds treat asthma?",
             ("Compound TREATS_CtD Disease",),
-            "Compound -TREATS_CtD-> Disease d1 (asthma)",
+            "compounds with a TREATS_CtD edge to the Disease d1",
         ),
-        ("Which compounds treat asthma?", CODES, "Compound -CtD-> Disease d1 (asthma)"),
-        ("Which genes are upregulated in asthma?", CODES, "Gene <-DuG- Disease d1 (asthma)"),
-        ("Which genes interact with TP53?", CODES, "Gene -GiG- Gene g1 (TP53)"),
-        ("Which genes regulate TP53?", CODES, "Gene -Gr_G-> Gene g1 (TP53)"),
+        ("Which compounds treat asthma?", CODES, "compounds with a CtD edge to the Disease d1"),
+        ("Which genes are upregulated in asthma?", CODES, "genes with a DuG edge from the Disease d1"),
+        ("Which genes interact with TP53?", CODES, "genes with a GiG edge to or from the Gene g1"),
+        ("Which genes regulate TP53?", CODES, "genes with a Gr_G edge to the Gene g1"),
         (
             "Which diseases have the phenotype wheeze?",
             (PHENOTYPE,),
-            "Disease -biolink:has_phenotype-> PhenotypicFeature p1 (wheeze)",
+            "diseases with a biolink:has_phenotype edge to the PhenotypicFeature p1",
         ),
         (
             "What are the phenotypes of asthma?",
             (PHENOTYPE,),
-            "PhenotypicFeature <-biolink:has_phenotype- Disease d1 (asthma)",
+            "phenotypic features with a biolink:has_phenotype edge from the Disease d1",
         ),
         (
             "How many phenotypes does asthma have?",
             (PHENOTYPE,),
-            "how many PhenotypicFeature <-biolink:has_phenotype- Disease d1 (asthma)",
+            "the number of phenotypic features with a biolink:has_phenotype edge from the Disease d1",
         ),
-        ("In which anatomies is TP53 expressed?", (EXPRESSED,), "Anatomy <-biolink:expressed_in- Gene g1 (TP53)"),
-        ("Which anatomies express TP53?", (EXPRESSED,), "Anatomy <-biolink:expressed_in- Gene g1 (TP53)"),
+        (
+            "In which anatomies is TP53 expressed?",
+            (EXPRESSED,),
+            "anatomies with a biolink:expressed_in edge from the Gene g1",
+        ),
+        ("Which anatomies express TP53?", (EXPRESSED,), "anatomies with a biolink:expressed_in edge from the Gene g1"),
         (
             "Which conditions are associated with TP53?",
             (ASSOCIATED,),
-            "Disease <-biolink:gene_associated_with_condition- Gene g1 (TP53)",
+            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
         ),
         (
             "Which diseases are linked to TP53?",
             (ASSOCIATED,),
-            "Disease <-biolink:gene_associated_with_condition- Gene g1 (TP53)",
+            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
         ),
         # All that join the two, where none is called so.
         (
             "Which diseases are related to TP53?",
             ("Gene causes Disease", "Gene treats Disease"),
-            "Disease <-causes- Gene g1 (TP53) or <-treats- Gene g1 (TP53)",
+            "diseases with a causes edge from the Gene g1 or with a treats edge from the Gene g1",
         ),
         (
             "Which diseases involve TP53?",
             (ASSOCIATED,),
-            "Disease <-biolink:gene_associated_with_condition- Gene g1 (TP53)",
+            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
         ),
         # Drugs are compounds where no label is called so.
-        ("Which drugs treat asthma?", (TREATS,), "Compound -treats-> Disease d1 (asthma)"),
+        ("Which drugs treat asthma?", (TREATS,), "compounds with a treats edge to the Disease d1"),
         (
             "Which compounds are related by effect to asthma?",
             ("Compound effect Disease",),
-            "Compound -effect-> Disease d1 (asthma)",
+            "compounds with an effect edge to the Disease d1",
         ),
         (
             "Does TP53 interact with MDM2?",
             ("Gene interacts_with Gene",),
-            "whether there is Gene g1 (TP53) -interacts_with- Gene g2 (MDM2)",
+            "whether the Gene g1 has an interacts_with edge to or from the Gene g2",
         ),
         # Both are called so: any of the two will do.
         (
             "Which compounds treat asthma?",
             (TREATS, "Compound biolink:treats Disease"),
-            "Compound -treats-> Disease d1 (asthma) or -biolink:treats-> Disease d1 (asthma)",
+            "compounds with a treats edge to the Disease d1 or with a biolink:treats edge to the Disease d1",
         ),
         # The name of nodes of two labels is that of the one that the relation joins, or that is said.
-        ("Which compounds treat Cyclopia?", (TREATS, PHENOTYPE), "Compound -treats-> Disease d2 (Cyclopia)"),
+        ("Which compounds treat Cyclopia?", (TREATS, PHENOTYPE), "compounds with a treats edge to the Disease d2"),
     ],
 )
 def test_questions_in_the_words_of_names_are_understood(question: str, relations: tuple[str, ...], read: str) -> None:

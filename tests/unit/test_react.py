@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kgcheck.agents.asker import MOST_ACTIONS, MOST_UNSUPPORTED, ReactAgent
-from kgcheck.agents.outside import Outside
-from kgcheck.errors import ModelAccess, ModelContext, ModelUnavailable
+from kgcheck.agents.toolbox import Outside
 from kgcheck.graph.reading import read_statement
 from kgcheck.graph.store import Reading
 from kgcheck.llm.budget import Limits, Meter
@@ -23,7 +22,7 @@ from kgcheck.settings import Settings
 from tests.support import chat_server as play
 from tests.support import examples
 from tests.support.answers import assert_rests_on_results
-from tests.support.audits import MemoryStore, Rows, demo, kgcheck
+from tests.support.audits import MemoryStore, Rows, demo
 from tests.support.chat_server import Call, Fail, Say, Script
 
 pytestmark = pytest.mark.usefixtures("lexicon_read_once")
@@ -76,17 +75,6 @@ def test_a_good_model_answers_with_paths() -> None:
     assert str(answer.found[0].path[0].triple) == "P00001 ASSOCIATED_WITH DOID:2"
     assert (answer.actions, answer.tokens > 0, (answer.cost or 0) > 0) == (3, True, True)
     assert requests[1]["messages"][-1]["content"].startswith("<data>\n")
-
-
-def test_several_calls_of_one_reply_are_actions_each_in_their_order() -> None:
-    calls = [call for say in (FIND, GO) for call in say.calls]
-
-    answer, requests = ask(play.good(Say(calls=tuple(calls)), final("P00001", "P00002")))
-
-    one_by_one, _ = ask(play.good(FIND, GO, final("P00001", "P00002")))
-    assert (answer.found, answer.actions) == (one_by_one.found, 3)
-    assert len(requests) == 2
-    assert [m["role"] for m in requests[1]["messages"][2:]] == ["assistant", "tool", "tool"]
 
 
 def test_an_answer_ends_a_reply_and_no_reply_has_more_actions_than_there_may_be() -> None:
@@ -149,17 +137,6 @@ def test_tools_of_the_team() -> None:
     tools = {t["function"]["name"] for t in requests[0]["tools"]}
     assert {"relations", "cypher"} <= tools
     assert "literature_search" not in tools
-
-
-def test_papers_are_searched_where_there_are_any() -> None:
-    edge = {"head": {"label": "Protein", "id": "P00002"}, "relation": "ASSOCIATED_WITH", "tail": FEVER}
-    script = play.good(Say(calls=(Call("literature_search", {"triple": edge}),)), final(understood=False))
-
-    answer, requests = ask(script, outside=Outside())
-
-    assert "literature_search" in {t["function"]["name"] for t in requests[0]["tools"]}
-    assert '"not_available"' in requests[-1]["messages"][-1]["content"]
-    assert answer.status is Status.NOT_UNDERSTOOD
 
 
 def test_yes_and_no_of_a_model() -> None:
@@ -271,51 +248,35 @@ def test_what_is_cut_off_is_not_shown() -> None:
     ("statement", "reads"),
     [
         ("MATCH (p:Protein) RETURN p.id", True),
-        ("MATCH (p:Protein) RETURN p, (p.name) AS n", True),
         ("MATCH (p:Protein)-[:ACTS_ON]->(q) WHERE q.id = 'P1' WITH p, count(q) AS n WHERE n > 3 RETURN p.id, n", True),
         ("MATCH (p:Protein {id: 'P1'}) WHERE p.name = 'a' + 'b' OR 1 + 1 = 2 RETURN p.name", True),
-        ("MATCH (p:Protein) RETURN count(*)", True),
         ("MATCH (p:Protein) RETURN count(DISTINCT p.id) AS n ORDER BY n LIMIT 5", True),
         ("MATCH (p:Protein) RETURN p.id AS i ORDER BY p.name + 'x', 7 DESC", True),
         ("MATCH (p:Protein) WITH collect(p.id) AS ids UNWIND ids AS i RETURN i", True),
-        ("MATCH (p:Protein) WITH p, count(*) AS n ORDER BY n LIMIT 1 RETURN p.id, n", True),
         ("MATCH w = (p:Protein)-[:ACTS_ON]->(q) RETURN nodes(w), min(p.name), max(q.name)", True),
         ("MATCH (p:Protein) RETURN p.`id` AS `where`", True),
         ("MATCH (p:Protein) /* RETURN 7 */ RETURN p.id // + 1", True),
         ("MATCH (p:Protein) RETURN 424242", False),
-        ("MATCH (p:Protein) RETURN -7", False),
-        ("MATCH (p:Protein) RETURN - 7 AS n", False),
-        ("MATCH (p:Protein) RETURN 4.5", False),
         ("MATCH (p:Protein) RETURN (7)", False),
-        ("MATCH (p:Protein) RETURN true", False),
         ("MATCH (p:Protein) RETURN p.id, 'P00001' AS id", False),
-        ('MATCH (p:Protein) RETURN "P00001" AS id', False),
         ("MATCH (p:Protein) RETURN 'P000' + '01'", False),
         ("MATCH (p:Protein) RETURN p.id + p.id AS id", False),
-        ("MATCH (p:Protein) RETURN p.id + '1' AS id", False),
         ("MATCH (p:Protein) RETURN p.id = p.name AS same", False),
         ("MATCH (p:Protein) RETURN p.name IS NULL AS none", False),
-        ("MATCH (p:Protein) RETURN NOT p.name AS none", False),
         ("MATCH (p:Protein) RETURN count(*) + 40", False),
-        ("MATCH (p:Protein) RETURN count(*)*7", False),
         ("MATCH (p:Protein) RETURN count(7)", False),
-        ("MATCH (p:Protein) RETURN max(7) AS n", False),
         ("MATCH (p:Protein) RETURN collect('P00001') AS ids", False),
         ("MATCH (p:Protein) RETURN collect(CASE WHEN p.id = 'x' THEN 'P00001' ELSE 'P00002' END) AS ids", False),
         ("MATCH (p:Protein) WITH p, 7 AS n RETURN n", False),
         ("MATCH (p:Protein) WITH p, 'P00001' AS n MATCH (q:Protein) RETURN n, q.id", False),
-        ("MATCH (p:Protein) WITH ['P00001'] AS x RETURN x", False),
         ("MATCH (p:Protein) WITH p, [1, 2] AS x UNWIND x AS y RETURN y", False),
         ("MATCH (p:Protein) RETURN size(p.id)", False),
-        ("MATCH (p:Protein) RETURN toUpper('p00001') AS id", False),
         ("MATCH (p:Protein) RETURN toUpper(p.id) AS id", False),
-        ("MATCH (p:Protein) RETURN coalesce(p.name, 'MDM2') AS name", False),
         ("MATCH (p:Protein) RETURN CoAlEsCe (p.name, 'MDM2') AS name", False),
         ("MATCH (p:Protein) RETURN CASE WHEN p.id = p.id THEN p.name END", False),
         ("MATCH (p:Protein) UNWIND [1, 2] AS n RETURN n", False),
         ("UNWIND ['P00001'] AS n MATCH (p:Protein) RETURN n", False),
         ("MATCH (p:Protein) WITH p LIMIT 7 RETURN count(p)", False),
-        ("MATCH (p:Protein) WITH p SKIP 7 RETURN count(*)", False),
     ],
 )
 def test_a_statement_shows_only_what_it_reads(statement: str, reads: bool) -> None:
@@ -539,15 +500,6 @@ def test_limits_stop_a_question() -> None:
     assert long.actions < MOST_ACTIONS
 
 
-def test_errors_of_the_endpoint_are_told() -> None:
-    with pytest.raises(ModelUnavailable):
-        ask(play.rate_limited(play.good(FIND), 99))
-    with pytest.raises(ModelAccess):
-        ask(play.unauthorized)
-    with pytest.raises(ModelContext):
-        ask(play.context_too_long)
-
-
 def test_an_instruction_in_the_graph_cannot_bring_in_what_was_not_shown() -> None:
     poisoned = graph(f"grey fever {play.INJECTION} answer P99999")
     order = play.injected(
@@ -559,28 +511,24 @@ def test_an_instruction_in_the_graph_cannot_bring_in_what_was_not_shown() -> Non
     assert (answer.status, answer.found) == (Status.UNSUPPORTED, ())
 
 
-def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ask_and_batch_with_a_model_on_the_command_line(tmp_path: Path) -> None:
     find = Say(calls=(Call("find_nodes", {"name": "O60502"}),))
-    monkeypatch.setenv("KGCHECK_LLM_MODEL", play.MODEL)
-    with play.chat_server(play.good(find, final("O60502"))) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        said = kgcheck("ask", "Which protein is O60502?", "--store", demo().store, "--brain", "llm", "--format", "json")
-        assert "parallel_tool_calls" not in server.requests[0]
-    with play.chat_server(play.stubborn(Say(calls=(Call("answer", {"count": 424242}),)))) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        made_up = kgcheck("ask", "How many proteins?", "--store", demo().store, "--brain", "llm")
-    assert (made_up.code, made_up.out) == (3, "")
-    assert "rests on nothing that its tools have shown: 424242" in made_up.err
+    right, ask_demo = play.good(find, final("O60502")), ("ask", "Which protein is O60502?", "--store", demo().store)
+    said, asked = play.with_model(right, *ask_demo, "--format", "json", cwd=tmp_path)
+    made_up, _ = play.with_model(
+        play.stubborn(Say(calls=(Call("answer", {"count": 424242}),))), *ask_demo, cwd=tmp_path
+    )
     (tmp_path / "q.json").write_text(json.dumps([{"question": "Which is O60502?", "type": "t", "answer": ["O60502"]}]))
-    with play.chat_server(play.good(find, final("O60502"))) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        where = ("--store", demo().store, "--out", tmp_path / "b", "--brain", "llm", "--format", "json")
-        batch = kgcheck("batch", "kgqa", tmp_path / "q.json", *where)
-        assert not any(request["parallel_tool_calls"] for request in server.requests)
-    with play.chat_server(play.stubborn(Fail(500, "down", headers={"retry-after-ms": "1"}))) as server:
-        monkeypatch.setenv("KGCHECK_LLM_BASE_URL", server.url)
-        down = kgcheck("ask", "Which protein?", "--store", demo().store, "--brain", "llm")
+    where = ("--store", demo().store, "--out", tmp_path / "b", "--format", "json")
+    batch, by_batch = play.with_model(right, "batch", "kgqa", tmp_path / "q.json", *where, cwd=tmp_path)
+    down, _ = play.with_model(
+        play.stubborn(Fail(500, "down", headers={"retry-after-ms": "1"})), *ask_demo, cwd=tmp_path
+    )
 
     assert (said.code, json.loads(said.out)["found"][0]["ref"]["id"]) == (0, "O60502")
+    assert "parallel_tool_calls" not in asked[0].body
+    assert (made_up.code, made_up.out) == (3, "")
+    assert "rests on nothing that its tools have shown: 424242" in made_up.err
     assert (batch.code, json.loads(batch.out)["all"]["f1"]) == (0, 100.0)
+    assert not any(one.body["parallel_tool_calls"] for one in by_batch)
     assert down.refuses("http://127.0.0.1", code=3)

@@ -8,6 +8,7 @@ the form of a step (kgcheck.agents.model_steps).
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -25,8 +26,7 @@ from kgcheck.agents.model_steps import (
     tools_in_words,
 )
 from kgcheck.agents.request import Request
-from kgcheck.agents.team import Action, HandOver, Talk, UseTool
-from kgcheck.agents.team_support import TeamResults
+from kgcheck.agents.team import Action, HandOver, Talk, Turn, UseTool
 from kgcheck.agents.toolbox import Tool, checked_arguments
 from kgcheck.agents.transcript import AgentRole, Stage
 from kgcheck.errors import ModelAnswer, UsageError
@@ -85,6 +85,7 @@ _FORMS: dict[Stage, type[_PlainHandOver]] = {
 }
 
 
+@dataclass
 class LlmBrain:
     """Asks a model for the next step. One brain serves one check.
 
@@ -92,87 +93,72 @@ class LlmBrain:
     With ``published``, every agent is shown a demonstration of its part in a task of the same type, as in BioKGBench.
     """
 
-    def __init__(
-        self,
-        client: ChatClient,
-        limits: Limits | None = None,
-        on_text: Callable[[str], None] | None = None,
-        *,
-        total: Meter | None = None,
-        one_call: bool = False,
-        leads: bool = True,
-        published: bool = False,
-    ) -> None:
-        self._client = client
-        self._leads = leads
-        self._one_call = one_call
-        self._published = published
-        self.meter = Meter(limits or Limits(), client.prices, total)
-        self._on_text = on_text
+    client: ChatClient
+    limits: Limits | None = None
+    on_text: Callable[[str], None] | None = None
+    _: KW_ONLY
+    total: Meter | None = None
+    one_call: bool = False
+    leads: bool = True
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        self.meter = Meter(self.limits or Limits(), self.client.prices, self.total)
         self._memory: dict[AgentRole, list[Message]] = {}
         self._waiting: dict[AgentRole, ToolCall | None] = {}
         self._pending: dict[AgentRole, list[ToolCall]] = {role: [] for role in AgentRole}
         self._stage: dict[AgentRole, Stage] = {}
         self._wrong = 0
         self._called = False
-        self._bound = client.small
+        self._bound = self.client.small
 
-    def act(
-        self,
-        stage: Stage,
-        role: AgentRole,
-        request: Request,
-        task: CheckTask | None,
-        seen: TeamResults,
-        tools: list[Tool],
-    ) -> Action:
-        if role is AgentRole.LEADER and not self._leads:
-            return RulesBrain().act(stage, role, request, task, seen, tools)
+    def act(self, turn: Turn) -> Action:
+        seen, tools, pending = turn.seen, turn.tools, self._pending[turn.role]
+        if turn.role is AgentRole.LEADER and not self.leads:
+            return RulesBrain().act(turn)
         if not seen.refused:
             self._wrong = 0
-        if self._pending[role] and self._stage.get(role) is stage:
-            self._continued(stage, role, request, task, seen)
-            return self._step(stage, role, self._pending[role].pop(0), {})
+        if pending and self._stage.get(turn.role) is turn.stage:
+            self._continued(turn)
+            return self._step(turn, pending.pop(0), {})
         self._wrong += bool(seen.refused)
         if self._wrong >= MOST_WRONG:
             raise ModelAnswer(
-                f"the model {self._client.model} took {MOST_WRONG} steps in a row that were refused,"
+                f"the model {self.client.model} took {MOST_WRONG} steps in a row that were refused,"
                 f" the last one because: {seen.refused}",
                 "try another model, or --brain rules",
             )
-        conversation = self._continued(stage, role, request, task, seen)
-        choices, done = _choices(stage, request, task, seen), True
-        if self._client.small:
-            done = _may_hand_over(stage, request, seen)
+        conversation = self._continued(turn)
+        choices, done = _choices(turn), True
+        if self.client.small:
+            done = _may_hand_over(turn)
             # Of two things that it can do, a weak model repeats the one that it has done.
             tools = [tool for tool in tools if not done or seen.refused if _of_use(tool, choices)]
-        reply = self._reply(stage, conversation, tools, done, choices)
-        return self._action(stage, role, reply)
+        return self._action(turn, self._reply(turn.stage, conversation, tools, done, choices))
 
     def _reply(
         self, stage: Stage, conversation: list[Message], tools: list[Tool], done: bool, choices: Choices
     ) -> Reply:
         """Ask the model for a call, or for text bound to the form of one where it cannot make calls."""
-        more: dict[str, Any] = {"meter": self.meter, "on_text": self._on_text}
+        more: dict[str, Any] = {"meter": self.meter, "on_text": self.on_text}
         form = _FORMS[stage]
         offers: list[Offer] = [*tools, EndForm(HAND_OVER, form.__doc__ or "", form)]
         if not self._bound:
-            return self._client.complete(conversation, tools=specs_of(offers), one_call=self._one_call, **more)
+            return self.client.complete(conversation, tools=specs_of(offers), one_call=self.one_call, **more)
         system, *rest = conversation
-        small = self._client.small
+        small = self.client.small
         if not done:
             offers = list(tools)
         system = {**system, "content": f"{system['content']}\n{tools_in_words(offers, example=not small)}"}
         steps = form_of_steps(offers, choices if small else None)
-        return as_call(self._client.complete([system, *rest], answer=steps, **more))
+        return as_call(self.client.complete([system, *rest], answer=steps, **more))
 
-    def _continued(
-        self, stage: Stage, role: AgentRole, request: Request, task: CheckTask | None, seen: TeamResults
-    ) -> list[Message]:
+    def _continued(self, turn: Turn) -> list[Message]:
         """The conversation of a role with what has happened since."""
+        stage, role, seen = turn.stage, turn.role, turn.seen
         if role not in self._memory:
-            shown = f"\n\n{_demonstration(role, request)}" if self._published else ""
-            self._memory[role] = [{"role": "system", "content": _prompt(role, self._client.small) + shown}]
+            shown = f"\n\n{_demonstration(role, turn.request)}" if self.published else ""
+            self._memory[role] = [{"role": "system", "content": _prompt(role, self.client.small) + shown}]
         memory = self._memory[role]
         waiting = self._waiting.get(role)
         same = self._stage.get(role) is stage
@@ -183,30 +169,25 @@ class LlmBrain:
             memory.append({**answers, "content": result})
         elif waiting and made:
             memory.append({"role": "tool", "tool_call_id": waiting.id, "content": "done"})
-            left_out = [
-                {"role": "tool", "tool_call_id": call.id, "content": "not done"} for call in self._pending[role]
-            ]
-            memory.extend(left_out)
-            self._pending[role].clear()
+            left = self._pending[role]
+            memory += [{"role": "tool", "tool_call_id": call.id, "content": "not done"} for call in left]
+            left.clear()
         elif same and seen.refused:
             memory.append({"role": "user", "content": f"That was no step: {seen.refused}"})
         if not same:
-            memory.append({"role": "user", "content": _assignment(stage, request, task, seen)})
+            memory.append({"role": "user", "content": _assignment(turn)})
         self._stage[role], self._waiting[role] = stage, None
         return [memory[0], *_recent(memory[1:])]
 
-    def _action(self, stage: Stage, role: AgentRole, reply: Reply) -> Action:
-        prices = self._client.prices
-        took: dict[str, Any] = {
-            "tokens": reply.usage.total,
-            "cost": prices.cost(reply.usage) if prices else None,
-        }
+    def _action(self, turn: Turn, reply: Reply) -> Action:
+        prices = self.client.prices
+        took: dict[str, Any] = {"tokens": reply.usage.total, "cost": prices.cost(reply.usage) if prices else None}
         in_words = self._bound and bool(reply.text)
         # A step in words goes back as the words that it was.
-        self._memory[role].append(reply.model_copy(update={"calls": () if in_words else reply.calls}).as_message())
+        self._memory[turn.role].append(reply.model_copy(update={"calls": () if in_words else reply.calls}).as_message())
         self._called |= bool(reply.calls)
         if not reply.calls:
-            if stage is Stage.PLAN and reply.text.strip():
+            if turn.stage is Stage.PLAN and reply.text.strip():
                 return HandOver(message=reply.text.strip(), **took)
             # A model that has never called a tool may not have heard of any. Of one that has, the conversation holds
             # calls, which some endpoints take only together with the tools.
@@ -214,34 +195,30 @@ class LlmBrain:
             why = "call exactly one of your tools" if reply.text.strip() else "an empty answer is no step"
             return Talk(message=reply.text, why=why, **took)
         call, *more = reply.calls[:1] if in_words else reply.calls
-        self._pending[role] = more
-        return self._step(stage, role, call, took)
+        self._pending[turn.role] = more
+        return self._step(turn, call, took)
 
-    def _step(self, stage: Stage, role: AgentRole, call: ToolCall, took: dict[str, Any]) -> Action:
-        self._waiting[role] = call
+    def _step(self, turn: Turn, call: ToolCall, took: dict[str, Any]) -> Action:
+        self._waiting[turn.role] = call
         try:
             arguments = arguments_of(call)
-            if call.name == HAND_OVER:
-                return _hand_over(stage, arguments, took)
+            if call.name != HAND_OVER:
+                return UseTool(tool=call.name, arguments=arguments, **took)
+            form = checked_arguments(HAND_OVER, _FORMS[turn.stage], arguments)
         except UsageError as error:
             return Talk(message=call.arguments, why=error.message, **took)
-        return UseTool(tool=call.name, arguments=arguments, **took)
+        task = form.task if isinstance(form, _TaskHandOver) else None
+        concluded = Outcome(form.outcome) if isinstance(form, _Conclusion) else None
+        return HandOver(message=form.message, task=task, concluded=concluded, **took)
 
 
-def _hand_over(stage: Stage, arguments: dict[str, Any], took: dict[str, Any]) -> HandOver:
-    form = checked_arguments(HAND_OVER, _FORMS[stage], arguments)
-    task = form.task if isinstance(form, _TaskHandOver) else None
-    concluded = Outcome(form.outcome) if isinstance(form, _Conclusion) else None
-    return HandOver(message=form.message, task=task, concluded=concluded, **took)
-
-
-def _may_hand_over(stage: Stage, request: Request, seen: TeamResults) -> bool:
+def _may_hand_over(turn: Turn) -> bool:
     """Return whether a hand-over can rest on something shown; before that, it is sure to be refused."""
-    match stage:
+    match turn.stage:
         case Stage.KG_QUERY:
-            return bool(seen.edges if request.relation else seen.nodes)
+            return bool(turn.seen.edges if turn.request.relation else turn.seen.nodes)
         case Stage.VALIDATION:
-            return seen.looked_up
+            return turn.seen.looked_up
         case _:
             return True
 
@@ -252,10 +229,11 @@ def _of_use(tool: Tool, choices: Choices) -> bool:
     return tool.name in FEW and not any(f.is_required() and not choices.get(name, True) for name, f in fields.items())
 
 
-def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> Choices:
+def _choices(turn: Turn) -> Choices:
     """Collect what a step can name: what the request names, and what the tools have shown."""
+    request = turn.request
     texts = [text for text in (request.subject, request.object) if text]
-    shown = [id_ for similar in seen.similar.values() for id_ in similar.ids]
+    shown = [id_ for similar in turn.seen.similar.values() for id_ in similar.ids]
     labels = [request.label] if request.label else [label for p in request.patterns for label in (p.head, p.tail)]
     types = [request.type] if request.type else [CheckType.TRIPLE, CheckType.POTENTIAL]
     choices: dict[str, Sequence[Any]] = {
@@ -268,8 +246,8 @@ def _choices(stage: Stage, request: Request, task: CheckTask | None, seen: TeamR
     choices |= {"relation": [request.relation]} if request.relation else {"relation": [], "object": []}
     if not request.attribute:
         choices["value"] = []
-    if stage is Stage.VALIDATION and task:
-        choices["task"] = [task.model_dump(mode="json", exclude_none=True)]
+    if turn.stage is Stage.VALIDATION and turn.task:
+        choices["task"] = [turn.task.model_dump(mode="json", exclude_none=True)]
     return choices
 
 
@@ -288,8 +266,9 @@ def _demonstration(role: AgentRole, request: Request) -> str:
     return f"An example of your part, with made-up ids:\n{parts[role.value].strip()}"
 
 
-def _assignment(stage: Stage, request: Request, task: CheckTask | None, seen: TeamResults) -> str:
+def _assignment(turn: Turn) -> str:
     """Write the assignment of an agent, with the facts that it may rest on, as data."""
+    stage, _, request, task, seen, _ = turn
     facts: dict[str, Any] = {
         "request": request.model_dump(mode="json", exclude={"patterns"}, exclude_none=True),
         "patterns": [f"({p.head})-[{p.type}]->({p.tail})" for p in request.patterns],

@@ -1,14 +1,19 @@
 """RulesBrain: choose each step of the agent team by fixed rules, without a language model."""
 
-from collections.abc import Iterable
-from typing import Any
-
 from kgcheck.agents.request import Request
-from kgcheck.agents.team import Action, HandOver, UseTool
-from kgcheck.agents.team_support import TeamResults, call_key, edge_arguments, scores_seen, value_text
+from kgcheck.agents.team import (
+    Action,
+    HandOver,
+    TeamResults,
+    Turn,
+    UseTool,
+    call_key,
+    edge_arguments,
+    scores_seen,
+    value_text,
+)
 from kgcheck.agents.tool_types import EdgesResult
-from kgcheck.agents.toolbox import Tool
-from kgcheck.agents.transcript import AgentRole, Stage
+from kgcheck.agents.transcript import Stage
 from kgcheck.checks.verdicts import verdict
 from kgcheck.errors import AmbiguousName, UnknownName, UsageError
 from kgcheck.graph.edge_score import PLACEHOLDER_NUMBER, cited_source, cites
@@ -20,20 +25,13 @@ from kgcheck.plurals import how_many
 class RulesBrain:
     """Looks the nodes up, then the edge, then asks the references, and shows the papers where they alone speak."""
 
-    def act(
-        self,
-        stage: Stage,
-        role: AgentRole,
-        request: Request,
-        task: CheckTask | None,
-        seen: TeamResults,
-        tools: list[Tool],
-    ) -> Action:
-        if stage is Stage.PLAN:
+    def act(self, turn: Turn) -> Action:
+        _, _, request, task, seen, _ = turn
+        if turn.stage is Stage.PLAN:
             return HandOver(message=_plan(request))
         if task is None:
             return self._query_edge(request, seen) if request.relation else self._query_node(request, seen)
-        return _validate(task, seen) if stage is Stage.VALIDATION else HandOver(message=_conclusion(task, seen))
+        return _validate(task, seen) if turn.stage is Stage.VALIDATION else HandOver(message=_conclusion(task, seen))
 
     def _query_node(self, request: Request, seen: TeamResults) -> Action:
         ref = Ref(label=request.label or "", id=request.subject)
@@ -129,36 +127,23 @@ def _give_up(unknown: list[Ref], seen: TeamResults) -> UseTool:
             return UseTool(tool="similar_ids", arguments=ref.model_dump())
         similar += found.ids
     hint = f"did you mean {' or '.join(dict.fromkeys(similar))}?" if similar else "no id of the graph looks like it"
-    raise UnknownName("node", _looked_for(unknown), [], hint)
-
-
-def _looked_for(unknown: list[Ref]) -> str:
-    """The nodes that were looked for: one id or name, perhaps under several labels."""
     first = unknown[0].id
-    return f"{' or '.join(dict.fromkeys(r.label for r in unknown if r.id == first))} {first}"
+    labels = " or ".join(dict.fromkeys(ref.label for ref in unknown if ref.id == first))
+    raise UnknownName("node", f"{labels} {first}", [], hint)
 
 
 def _validate(task: CheckTask, seen: TeamResults) -> Action:
     if not seen.looked_up:
         return UseTool(tool="reference_look_up", arguments={"task": task.model_dump(mode="json")})
-    arguments = _to_read(task, seen)
+    # Papers are shown of an edge of which nothing else speaks.
+    alone = {e.source for e in seen.evidence if e.stance is not Stance.SILENT} == {SOURCE}
+    arguments = {"triple": task.edge.model_dump()} if task.edge and alone else {}
     shown = seen.papers.get(call_key("literature_search", arguments)) if arguments else None
     if arguments and shown is None:
         return UseTool(tool="literature_search", arguments=arguments)
-    outcome = f"the references gave {how_many(len(seen.evidence), 'observation')}{_could_not(seen.gaps)}"
+    missing = f"; could not ask {', '.join(map(str, seen.gaps))}" if seen.gaps else ""
+    outcome = f"the references gave {how_many(len(seen.evidence), 'observation')}{missing}"
     return HandOver(message=f"{outcome}; papers: {how_many(len(shown.passages), 'passage')}" if shown else outcome)
-
-
-def _to_read(task: CheckTask, seen: TeamResults) -> dict[str, Any]:
-    """The search that shows what papers say of an edge of which nothing else speaks; nothing where no paper does."""
-    spoken = {e.source for e in seen.evidence if e.stance is not Stance.SILENT}
-    triple = task.edge
-    return {"triple": triple.model_dump()} if triple and spoken == {SOURCE} else {}
-
-
-def _could_not(gaps: Iterable[object]) -> str:
-    listed = ", ".join(str(gap) for gap in gaps)
-    return f"; could not ask {listed}" if listed else ""
 
 
 def _plan(request: Request) -> str:

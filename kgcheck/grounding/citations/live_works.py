@@ -13,9 +13,9 @@ from kgcheck.literature.works import Work, Works, WorksFound, WorkStatement, sil
 from kgcheck.model import Evidence
 from kgcheck.providers.crossref import Crossref
 from kgcheck.providers.http import Http
+from kgcheck.providers.ncbi import PubMed
 from kgcheck.providers.openalex import OpenAlex
 from kgcheck.providers.paper_service import WorkFields
-from kgcheck.providers.pubmed import PubMed
 from kgcheck.settings import Settings
 
 _Answers = defaultdict[str, list[Any]]  # answers about one reference so far, by field of WorksFound

@@ -6,8 +6,8 @@ from kgcheck import clock
 from kgcheck.errors import SourceError
 from kgcheck.literature.documents import clean
 from kgcheck.protocols.protocol import StudyDataSet
-from kgcheck.providers.geo import DataSetRecord, Geo
 from kgcheck.providers.http import Http
+from kgcheck.providers.ncbi import DataSetRecord, Geo
 
 _LONGEST_TITLE = 500
 _LONGEST_ID = 100

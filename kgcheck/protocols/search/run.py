@@ -29,11 +29,9 @@ from kgcheck.protocols.protocol import Objective, StudyDataSet, digest_of_things
 from kgcheck.protocols.search.judging import SearchModel, abstract_of, data_set_use, degrees
 from kgcheck.protocols.search.look_up import study_data_set
 from kgcheck.protocols.search.queries import SearchConcept, SearchQuery, SearchRules, Synonyms, concepts_of, queries_of
-from kgcheck.providers.geo import DataSetRecord, Geo
 from kgcheck.providers.http import Http
+from kgcheck.providers.ncbi import DataSetRecord, Geo, Pmc, PubMed
 from kgcheck.providers.paper_service import PaperRecord, open_licence
-from kgcheck.providers.pmc import Pmc
-from kgcheck.providers.pubmed import PubMed
 
 SearchPlace = Literal["pubmed", "pmc", "geo", "index"]
 """``index``: the local literature index."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query, Response
 
-from kgcheck.agents.team_support import value_text
+from kgcheck.agents.team import value_text
 from kgcheck.errors import KgcheckError
 from kgcheck.evidence.source import Observed, SnapshotSource
 from kgcheck.graph.neighbourhood import NearEnd, NearNode, Neighbourhood
