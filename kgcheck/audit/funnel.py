@@ -97,7 +97,8 @@ class Funnel:
         known = {fingerprint for fingerprint, one in before.items() if one.is_decided}
         handed = self._ledger.handed(run.id)
         spent = _Spent(budget, len(handed.keys() - known), handed.values())
-        ordered = in_order(self._candidates(run), self._ledger.consequences(run), before)
+        doubted = (f for f in self._ledger.findings(run, (*UNDECIDED, Outcome.REFUTED)) if self._may_decide(f))
+        ordered = in_order(doubted, self._ledger.consequences(run), before)
         waiting = [finding for finding in ordered if finding.fingerprint not in handed]
         with progress.step("asking the team", min(len(waiting), budget.team_budget)) as step:
             for finding in waiting:
@@ -138,18 +139,14 @@ class Funnel:
                 break
         return decided
 
-    def _candidates(self, run: Run) -> Iterable[Finding]:
-        return (f for f in self._ledger.findings(run, (*UNDECIDED, Outcome.REFUTED)) if self._may_decide(f))
-
     def _may_decide(self, finding: Finding) -> bool:
         """Tell whether a live service, or papers where they are asked, may decide what a finding is about."""
         if not finding.task.type.asks_sources:
             return False
+        if deciding_sources(finding, self._store.schema) & _LIVE:
+            return True
         triple = finding.task.edge
-        has_words = triple is not None and form_of(triple, self._store.schema) is not None
-        return bool(deciding_sources(finding, self._store.schema) & _LIVE) or (
-            has_words and self._sources.outside.reader is not None
-        )
+        return bool(triple and self._sources.outside.reader and form_of(triple, self._store.schema))
 
     def _decide(self, run: Run, finding: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
         started, calls, transcripts = time.monotonic(), self._sources.calls, list[Transcript]()

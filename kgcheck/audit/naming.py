@@ -41,7 +41,15 @@ class NodeNames:
     def beside(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         rest = iter(findings)
         while batch := list(islice(rest, _TOGETHER)):
-            self._read({ref for f in batch for ref in (f.task.subject, f.task.object) if ref})
+            if len(self._known) > _KEPT:
+                self._known.clear()
+            by_label: dict[str, set[str]] = defaultdict(set)
+            for ref in (ref for f in batch for ref in (f.task.subject, f.task.object) if ref):
+                if ref not in self._known and ref.label in self._labels:
+                    by_label[ref.label].add(ref.id)
+            for label, ids in by_label.items():
+                named = self._named(label, ids).items()
+                self._known |= {Ref.model_construct(label=label, id=id_): name for id_, name in named}
             for finding in batch:
                 ends = (finding.task.subject, finding.task.object)
                 head, tail = (self._known.get(ref) if ref else None for ref in ends)
@@ -84,18 +92,7 @@ class NodeNames:
         ).fetchall()
         self._whole.add(label)
 
-    def _read(self, refs: set[Ref]) -> None:
-        if len(self._known) > _KEPT:
-            self._known.clear()
-        by_label: dict[str, list[str]] = defaultdict(list)
-        for ref in refs:
-            if ref not in self._known and ref.label in self._labels:
-                by_label[ref.label].append(ref.id)
-        for label, ids in by_label.items():
-            for id_, name in self._named(label, ids).items():
-                self._known[Ref.model_construct(label=label, id=id_)] = name
-
-    def _named(self, label: str, ids: list[str]) -> dict[str, str | None]:
+    def _named(self, label: str, ids: Iterable[str]) -> dict[str, str | None]:
         nodes = self._store.nodes(self._labels[label], sorted(ids))
         names = {id_: nodes.get(id_, {}).get("name") for id_ in ids}
         return {id_: str(name)[:_LONGEST] if name else None for id_, name in names.items()}

@@ -23,7 +23,13 @@ def broken_pins(pins: Sequence[Pin], store: GraphStore) -> Iterator[RuleHit]:
     hits: dict[tuple[object, ...], RuleHit] = {}
     for pin in pins:
         of_edge = edges.get((pin.subject, pin.predicate, pin.object), [])
-        stated = of_edge if pin.predicate else [node for node in nodes.get(pin.subject, ()) if _is_pinned(node, pin)]
+        of_subject = nodes.get(pin.subject, [])
+        if pin.predicate:
+            stated = of_edge
+        elif pin.property:
+            stated = [node for node in of_subject if pin.value in _values(node, pin)]
+        else:
+            stated = [node for node in of_subject if node.is_listed or pin.pin == "must_not"]
         if bool(stated) == (pin.pin == "must"):
             continue
         tail = _end(nodes, pin.object) if pin.object else None
@@ -60,12 +66,6 @@ class _PlainGraph:
                 stated = self._store.edges(Triple(head=head, relation=pattern.type, tail=tail))
                 found.setdefault(edge, []).extend(StatedElement(head, pattern.type, tail, one) for one in stated)
         return found
-
-
-def _is_pinned(node: StatedElement, pin: Pin) -> bool:
-    if not pin.property:
-        return node.is_listed or pin.pin == "must_not"
-    return pin.value in _values(node, pin)
 
 
 def _values(node: StatedElement, pin: Pin) -> list[str]:

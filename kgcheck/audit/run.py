@@ -144,7 +144,10 @@ class Audit:
         units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
         live = self._live if options.live else None
         before = self._ledger.run(run.compared_with) if run.compared_with else None
-        limits = self._limits(counts)
+        limits = self._settings
+        if not limits.duckdb_threads and self._is_at_most(SMALL_GRAPH, SMALL_SNAPSHOT, counts):
+            # A second thread of DuckDB would have little to do, and cost as much.
+            limits = limits.model_copy(update={"duckdb_threads": 1})
         with (
             working_database(limits) as db,
             damage_named(self._snapshot),
@@ -159,7 +162,12 @@ class Audit:
                 allow(db, verified.of_run(run.id))
             dates = graph_dates(self._store.meta(), self._store.schema, options.graph_date)
             join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, dates)
-            copy = GraphCopy(db, self._scanned(run), whole=CheckType.STRUCTURE in options.types)
+            scanned: GraphStore | GraphExtract = self._store
+            # An embedded graph is read as fast as an extract.
+            if not isinstance(scanned, PlacedStore) and self._settings.keep_extract:
+                folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
+                scanned = GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
+            copy = GraphCopy(db, scanned, whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before much more is asked.
             waits = (None, None) if live or self._papers else (executor, prefetcher)
             parts = (db, self._store, copy, join, self._ledger, run, before)
@@ -189,23 +197,10 @@ class Audit:
         is_blind = COULD_NOT_LOOK in run.team or self._ledger.unlooked(run)
         return run if is_blind else self._ledger.finish(run)
 
-    def _limits(self, counts: Counts) -> Settings:
-        """The settings; with one thread, where a second one of DuckDB would have little to do and cost as much."""
-        if self._settings.duckdb_threads or not self._is_at_most(SMALL_GRAPH, SMALL_SNAPSHOT, counts):
-            return self._settings
-        return self._settings.model_copy(update={"duckdb_threads": 1})
-
     def _is_at_most(self, elements: int, size: int, counts: Counts) -> bool:
         """Tell whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
         of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
         return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
-
-    def _scanned(self, run: Run) -> GraphStore | GraphExtract:
-        """The graph to be read: an embedded one is read as fast as an extract."""
-        if isinstance(self._store, PlacedStore) or not self._settings.keep_extract:
-            return self._store
-        folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
-        return GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
 
     def _warned(self, run: Run) -> Run:
         """The run, with warnings where others changed the graph, and on what is so by construction."""

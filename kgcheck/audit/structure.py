@@ -96,8 +96,8 @@ class AuditedGraph(RuleGraph):
 
 def _stray(edge: StrayEdge) -> RuleHit:
     head, tail = (
-        Ref(label=label, id=printable(name))
-        for label, name in ((edge.head_label, edge.head_id), (edge.tail_label, edge.tail_id))
+        Ref(label=edge.head_label, id=printable(edge.head_id)),
+        Ref(label=edge.tail_label, id=printable(edge.tail_id)),
     )
     words = f"{edge.head_label} {edge.relation} {edge.tail_label} is no pattern of the schema"
     return RuleHit(head, edge.relation, tail, words)

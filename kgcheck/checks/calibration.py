@@ -86,17 +86,13 @@ class Standing(NamedTuple):
         return f"{'decides' if self.decides else 'informs'}: {self.why}"
 
 
-def bounds_of(right: int, cases: int) -> ShareBounds:
+def bounds_of(right: float, cases: int) -> ShareBounds:
     """Compute Wilson's bounds of 95 % of a share.
 
     >>> bounds_of(132, 139).lower > 0.89
     True
     """
-    return _bounds(right / cases, cases)
-
-
-def _bounds(p: float, cases: int) -> ShareBounds:
-    z = 1.96
+    p, z = right / cases, 1.96
     middle, half = p + z * z / (2 * cases), z * sqrt(p * (1 - p) / cases + z * z / (4 * cases * cases))
     lower, upper = ((middle + sign * half) / (1 + z * z / cases) for sign in (-1, 1))
     # Rounding may leave the share itself outside.
@@ -111,23 +107,13 @@ def enough_cases(trust: float) -> int:
     (139, 62)
     """
     precision, cases = (1 + trust) / 2, 1
-    while _bounds(precision, cases).lower < trust:
+    while bounds_of(precision * cases, cases).lower < trust:
         cases += 1
     return cases
 
 
 def standing(cells: Iterable[Cell], stance: Stance, relations: Sequence[str], trust: float) -> Standing:
-    """Decide how much an opinion of a measured judge weighs.
-
-    Args:
-        cells: The judge's counts, of all sets.
-        stance: The side that it takes.
-        relations: Names of the edge's relation in cells, the narrowest first.
-        trust: Least lower bound of the precision.
-
-    Returns:
-        What the opinion weighs, and the count by which it does.
-    """
+    """Decide how much an opinion weighs of a judge with counts of all sets; names of the relation, narrowest first."""
     of_stance = [cell for cell in cells if cell.stance is stance]
     for relation in relations:
         if of_relation := [cell for cell in of_stance if cell.relation == relation]:

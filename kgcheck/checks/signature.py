@@ -65,7 +65,12 @@ def signature_of(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[G
     by_record: dict[tuple[str, str, Stance, World, Tier, str], list[Evidence]] = {}
     for e in evidence:
         by_record.setdefault((e.source, e.about, e.stance, e.world, e.tier, e.record), []).append(e)
-    records = (Observation(*key[:5], _reason(items), rounded(_score(items)), 1) for key, items in by_record.items())
+    records = []
+    for key, items in by_record.items():
+        reasons = [e.reason for e in items if e.reason]
+        stated = first(reasons) if len(reasons) == len(items) else None
+        score = max((e.score for e in items if e.score is not None), default=None)
+        records.append(Observation(*key[:5], stated, rounded(score), 1))
     return merge_observations(kind, records, gaps)
 
 
@@ -76,15 +81,6 @@ def merge_observations(kind: CheckType, observations: Iterable[Observation], gap
         records[observation._replace(records=0)] += observation.records
     merged = [alike._replace(records=min(count, MAX_RECORDS)) for alike, count in records.items()]
     return Signature(kind, tuple(sorted(merged, key=repr)), tuple(sorted(set(gaps))))
-
-
-def _reason(of_record: list[Evidence]) -> Reason | None:
-    reasons = [e.reason for e in of_record if e.reason]
-    return first(reasons) if len(reasons) == len(of_record) else None
-
-
-def _score(of_record: list[Evidence]) -> float | None:
-    return max((e.score for e in of_record if e.score is not None), default=None)
 
 
 def first(reasons: Iterable[Reason]) -> Reason | None:

@@ -100,14 +100,7 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
 
 
 def judge(signature: Signature) -> Judgement:
-    """Judge every task that has this signature.
-
-    Args:
-        signature: What was observed and what could not be.
-
-    Returns:
-        The judgement; see the module docstring for the order of the decision.
-    """
+    """Judge every task that has this signature; see the module docstring for the order of the decision."""
     facts = [o for o in signature.observations if o.about == "fact"]
     if signature.type is CheckType.POTENTIAL:
         decided = _decide(CheckType.POTENTIAL, facts, signature.gaps)

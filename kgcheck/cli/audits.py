@@ -117,7 +117,10 @@ def audit(
         parts["profile"] = str(profile_dir(parts["profile"])) if given("profile") else DRAFT
     begun: Run | None = None
     if resume:
-        _refuse_changes()
+        changed = [o for o in click.get_current_context().command.params if o.name in _OF_THE_RUN and given(o.name)]
+        if changed:
+            listed = ", ".join(o.opts[0] for o in changed)
+            raise UsageError(f"a run goes on as it began: {listed} cannot be given with --resume", "leave it out")
         with open_workspace({"ledger": parts["ledger"]}) as workspace:
             begun = workspace.cut_off(None if resume == _LATEST else resume)
         if not (parts["store"] and given("store")):
@@ -186,13 +189,6 @@ def _store_of_files(files: Sequence[str], release_of: str, columns: dict[str, st
     return addresses[0] if addresses else files_name(map(os.path.abspath, files), release_of, columns)
 
 
-def _refuse_changes() -> None:
-    changed = [o for o in click.get_current_context().command.params if o.name in _OF_THE_RUN and given(o.name)]
-    if changed:
-        listed = ", ".join(o.opts[0] for o in changed)
-        raise UsageError(f"a run goes on as it began: {listed} cannot be given with --resume", "leave it out")
-
-
 def _store_of(run: "Run", named: str | None) -> str:
     """The store of a run that goes on, where the command line names none.
 
@@ -257,11 +253,6 @@ def _groups(row: dict[str, Any]) -> str:
 
 
 def _row(rule: "Rule") -> dict[str, Any]:
-    names = ("name", "words", "meaning", "groups", "bad", "good", "is_folded")
+    names = ("name", "words", "meaning", "groups", "bad", "good", "is_folded", "outcome", "source", "is_remark")
     row = {name: getattr(rule, name) for name in names}
-    return row | {
-        "outcome": rule.outcome,
-        "source": rule.source or None,
-        "is_remark": rule.is_remark,
-        "repair": rule.repair.value if rule.is_fault else None,
-    }
+    return row | {"source": rule.source or None, "repair": rule.repair.value if rule.is_fault else None}

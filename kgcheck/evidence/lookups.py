@@ -123,12 +123,8 @@ class SourceLookups:
             return LifecycleResult(accession=accession, **self._gap(UNIPROT, gaps))
         state = _STATES.get(observed.reason or Reason.CONFIRMED)
         if observed.stance is Stance.SILENT or state is None:
-            return LifecycleResult(
-                accession=accession,
-                status="nothing_found",
-                reason=observed.reason or Reason.UNKNOWN_ID,
-                **_place(observed),
-            )
+            lacking = {"status": "nothing_found", "reason": observed.reason or Reason.UNKNOWN_ID}
+            return LifecycleResult(accession=accession, **lacking, **_place(observed))
         return LifecycleResult(
             accession=accession,
             status="found",
@@ -155,7 +151,8 @@ class SourceLookups:
             if life.state is None:
                 where = {"source": UNIPROT, "release": stated.release, "url": stated.url, "retrieved_at": stated.at}
                 known |= {"status": "found", "reason": None, "why": "", **where}
-            return EntryResult(**known, **_shown(stated), **self._more(accession))
+            entry = self._live.entry_of(accession) if self._live else None
+            return EntryResult(**known, **_shown(stated), **(_only_live(entry) if entry else {}))
 
     def pair(self, one: str, other: str, network: NetworkType = "functional") -> PairResult:
         with self._source.turn:
@@ -202,18 +199,9 @@ class SourceLookups:
             why = (self._live.refusals if reason is Reason.SOURCE_REFUSED else self._live.failures).get(source, why)
         return {"status": "not_available", "reason": reason, "why": why, "source": source}
 
-    def _more(self, accession: str) -> dict[str, Any]:
-        entry = self._live.entry_of(accession) if self._live else None
-        return _only_live(entry) if entry else {}
-
 
 def _place(observed: Evidence) -> dict[str, Any]:
-    return {
-        "source": observed.source,
-        "release": observed.release,
-        "url": observed.url,
-        "retrieved_at": observed.retrieved_at,
-    }
+    return {name: getattr(observed, name) for name in ("source", "release", "url", "retrieved_at")}
 
 
 def _shown(stated: Stated) -> dict[str, Any]:

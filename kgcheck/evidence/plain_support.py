@@ -49,8 +49,10 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     # Where releases of different dates speak, the newest of a record counts, which takes a closer look.
     if not speaking or any(topics.dates(check.source, check.link) > 1 for check in speaking):
         return None
-    if pattern.head == pattern.tail and not pattern.loops and _looped(db, speaking):
-        return None
+    if pattern.head == pattern.tail and not pattern.loops:
+        links = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in speaking)
+        if db.execute(f"SELECT 1 FROM ref.link WHERE head_now = tail_now AND ({links}) LIMIT 1").fetchall():
+            return None
     of_head = _fine(db, topics, head)
     if len(pattern.checks) > 1:
         for check in speaking:
@@ -68,11 +70,6 @@ def plainly_supported(db: duckdb.DuckDBPyConnection, pattern: Pattern, head: Lab
     alone = speaking[0] if len(speaking) == 1 and speaking[0].match != "descendant" else None
     bare = all(c.match != "either_order" and is_bare(db, c.source, c.link) for c in deciding)
     return PlainEdges(links, *ends, alone, bare, tuple(check.source for check in deciding))
-
-
-def _looped(db: duckdb.DuckDBPyConnection, checks: list[EdgeCheck]) -> bool:
-    links = " OR ".join(f"source = {literal(c.source)} AND relation = {literal(c.link)}" for c in checks)
-    return bool(db.execute(f"SELECT 1 FROM ref.link WHERE head_now = tail_now AND ({links}) LIMIT 1").fetchall())
 
 
 def _qualified(db: duckdb.DuckDBPyConnection, others: str, stated: str) -> bool:

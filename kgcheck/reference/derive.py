@@ -18,7 +18,10 @@ _REPLACED = "lifecycle WHERE state <> 'current' AND len(successors) > 0"
 
 def derive(db: duckdb.DuckDBPyConnection, schema: Schema, dropped: Mapping[str, State]) -> None:
     """Make the tables ``lifecycle`` and ``ancestor``, and bring links and values up to date."""
-    _fill_records(db)
+    db.execute("""
+        UPDATE entity SET record = id WHERE coalesce(record, '') = '';
+        UPDATE value SET record = id WHERE coalesce(record, '') = '';
+        UPDATE link SET record = head || ' ' || tail WHERE coalesce(record, '') = ''""").fetchall()
     mark_retracted(db)
     if _any(db, "release GROUP BY source HAVING count(*) > 1"):
         _drop_superseded_links(db, schema)
@@ -38,13 +41,6 @@ def _any(db: duckdb.DuckDBPyConnection, rows: str) -> bool:
     Of a few live answers there are mostly none, and each statement takes its time.
     """
     return bool(db.execute(f"SELECT 1 FROM {rows} LIMIT 1").fetchall())
-
-
-def _fill_records(db: duckdb.DuckDBPyConnection) -> None:
-    db.execute("""
-        UPDATE entity SET record = id WHERE coalesce(record, '') = '';
-        UPDATE value SET record = id WHERE coalesce(record, '') = '';
-        UPDATE link SET record = head || ' ' || tail WHERE coalesce(record, '') = ''""").fetchall()
 
 
 def _drop_superseded_links(db: duckdb.DuckDBPyConnection, schema: Schema) -> None:

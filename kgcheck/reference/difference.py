@@ -40,12 +40,11 @@ def compare_snapshots(older: Path, newer: Path, schema: Schema) -> list[TableCha
         Snapshot(path, schema).close()
     with connected() as db, damage_named(older, newer):
         attach_snapshots(db, {"older": older, "newer": newer})
-        return [_compare(db, table, source) for table in _TABLES for source in _sources(db, table)]
-
-
-def _sources(db: duckdb.DuckDBPyConnection, table: str) -> list[str]:
-    either = " UNION ".join(f"SELECT source FROM {side}.{table}" for side in ("older", "newer"))
-    return [str(source) for (source,) in db.execute(f"{either} ORDER BY source").fetchall()]
+        changes: list[TableChange] = []
+        for table in _TABLES:
+            either = f"SELECT source FROM older.{table} UNION SELECT source FROM newer.{table} ORDER BY source"
+            changes += [_compare(db, table, source) for (source,) in db.execute(either).fetchall()]
+        return changes
 
 
 def _compare(db: duckdb.DuckDBPyConnection, table: str, source: str) -> TableChange:

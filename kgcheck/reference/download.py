@@ -60,6 +60,9 @@ class Fetched(Value, extra="ignore"):
     failure: str = ""
 
 
+_LOG = TypeAdapter(dict[str, Fetched])
+
+
 def fetch_references(
     folder: Path, schema: Schema, http: Http, *, sources: tuple[str, ...] = (), progress: Progress | None = None
 ) -> list[Fetched]:
@@ -70,7 +73,10 @@ def fetch_references(
     wanted, by_hand = _wanted(load_reference_recipes(schema), sources)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        log = _read_log(folder / LOG)
+        try:
+            log = _LOG.validate_json((folder / LOG).read_bytes())
+        except (OSError, ValidationError):
+            log = {}
         done: list[Fetched] = []
         with (progress or NoProgress()).step("fetching reference files", len(wanted)) as step:
             for source, file in wanted:
@@ -79,7 +85,12 @@ def fetch_references(
                     log[done[-1].file] = done[-1]
                     write_text(folder / LOG, _LOG.dump_json(log, indent=2).decode())
                 step.advance()
-        done += [_obtained(recipe, folder) for recipe in by_hand]
+        for recipe in by_hand:
+            globs = [file.glob for file in recipe.files if not file.url]
+            there = sorted(path.name for glob in globs for path in folder.rglob(glob))
+            failure = "" if there else f"not fetched, under the licence {recipe.licence}: {recipe.obtain}"
+            named, is_there = ", ".join(there or globs), bool(there)
+            done.append(Fetched(source=recipe.source, file=named, url="", unchanged=is_there, failure=failure))
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}", "free space, or name another folder") from error
     return done
@@ -106,16 +117,6 @@ def _wanted(
             raise UnknownName("source with an address", source, known)
         found.append((source, file))
     return found, by_hand
-
-
-def _obtained(recipe: ReferenceRecipe, folder: Path) -> Fetched:
-    """State of the files of a source that a person must get."""
-    globs = [file.glob for file in recipe.files if not file.url]
-    there = sorted(path.name for glob in globs for path in folder.rglob(glob))
-    if there:
-        return Fetched(source=recipe.source, file=", ".join(there), url="", unchanged=True)
-    failure = f"not fetched, under the licence {recipe.licence}: {recipe.obtain}"
-    return Fetched(source=recipe.source, file=", ".join(globs), url="", failure=failure)
 
 
 def _is_public(host: str | None) -> bool:
@@ -174,7 +175,10 @@ class _Download:
         """Open a file at its address, or where a permanent address leads."""
         left = _MOST_REDIRECTS if self._file.is_permanent else 0
         while True:
-            with self._http.stream(self._service(url), url, headers) as response:
+            parts = urlsplit(url)
+            address, words = f"{parts.scheme}://{parts.netloc}", f"the address of {self._source}"
+            service = ProviderService(self._source, address, _CALLS_PER_S, words)
+            with self._http.stream(service, url, headers) as response:
                 if response.status_code not in _REDIRECTS or not left:
                     yield response
                     return
@@ -192,11 +196,6 @@ class _Download:
             f"{self._file.url} leads to {location[:200]!r}", "get the file by hand, and put it into the folder"
         )
 
-    def _service(self, url: str) -> ProviderService:
-        parts = urlsplit(url)
-        address = f"{parts.scheme}://{parts.netloc}"
-        return ProviderService(self._source, address, _CALLS_PER_S, f"the address of {self._source}")
-
     def _resumable(self) -> tuple[int, dict[str, str]]:
         """Return the number of bytes there already, and the mark of the state of the provider's file."""
         try:
@@ -212,13 +211,9 @@ class _Download:
         going_on = response.status_code == 206
         most = int(self._limits.fetch_max_gb * 1_000_000_000)
         self._refuse_over(most, total or 0)
-        etag = response.headers.get("ETag", "")
+        etag, last = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
         # A weak tag does not say that the bytes are the same.
-        mark = {
-            "url": self._file.url,
-            "etag": "" if etag.startswith("W/") else etag,
-            "last_modified": response.headers.get("Last-Modified", ""),
-        }
+        mark = {"url": self._file.url, "etag": "" if etag.startswith("W/") else etag, "last_modified": last}
         self._mark.write_text(json.dumps(mark), encoding="utf-8")
         size = start if going_on else 0
         with self._partial.open("ab" if going_on else "wb") as out:
@@ -285,15 +280,9 @@ class _Download:
                 raise SourceRefused(f"{self._file.url} answered {status}", "correct the address in the recipe")
 
     def _finish(self, response: requests.Response) -> Fetched:
-        done = self._known.model_copy(
-            update={
-                "sha256": sha256_of(self._partial),
-                "bytes": self._partial.stat().st_size,
-                "etag": response.headers.get("ETag", ""),
-                "last_modified": response.headers.get("Last-Modified", ""),
-                "fetched_at": clock.now(),
-            }
-        )
+        size, digest = self._partial.stat().st_size, sha256_of(self._partial)
+        state = {"etag": response.headers.get("ETag", ""), "last_modified": response.headers.get("Last-Modified", "")}
+        done = self._known.model_copy(update={"sha256": digest, "bytes": size, "fetched_at": clock.now(), **state})
         os.replace(self._partial, self._path)
         self._mark.unlink(missing_ok=True)
         return done
@@ -301,13 +290,3 @@ class _Download:
     def _forget(self) -> None:
         self._partial.unlink(missing_ok=True)
         self._mark.unlink(missing_ok=True)
-
-
-_LOG = TypeAdapter(dict[str, Fetched])
-
-
-def _read_log(path: Path) -> dict[str, Fetched]:
-    try:
-        return _LOG.validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return {}

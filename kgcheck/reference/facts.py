@@ -63,7 +63,28 @@ def add_facts(db: duckdb.DuckDBPyConnection, folder: Path, words: SnapshotWords,
                 f"{folder / name}.tsv names {source} {release}, which releases.tsv does not list",
                 "add it to releases.tsv",
             )
-    _insert(db)
+    listed = "list_filter(string_split(coalesce({0}, ''), '|'), lambda x: x <> '') AS {0}"
+    db.execute(f"""
+        INSERT INTO entity BY NAME
+        SELECT k.id AS release_id, f.source, f.id, namespace, state, name, {listed.format("successors")},
+               {listed.format("candidates")}, detail, record
+        FROM {_view("entity")} f JOIN known k USING (source, release);
+        INSERT INTO value BY NAME
+        SELECT k.id AS release_id, f.source, f.id, attribute, value, status, record
+        FROM {_view("value")} f JOIN known k USING (source, release);
+        INSERT INTO link BY NAME
+        SELECT k.id AS release_id, f.source, relation, head, tail, score::DOUBLE AS score,
+               coalesce(negated = 'true', false) AS negated, record
+        FROM {_view("link")} f JOIN known k USING (source, release);
+        INSERT INTO covered BY NAME
+        SELECT k.id AS release_id, f.source, relation AS topic, f.id
+        FROM {_view("covered")} f JOIN known k USING (source, release);
+        INSERT INTO topic
+        SELECT DISTINCT k.id, k.source, t.topic, k.complete
+        FROM known k JOIN (
+            SELECT release_id, topic FROM covered UNION SELECT release_id, relation FROM link
+            UNION SELECT release_id, 'entity' FROM entity UNION SELECT release_id, 'value' FROM value
+        ) t ON t.release_id = k.id""").fetchall()
 
 
 def _view(name: str) -> str:
@@ -112,28 +133,3 @@ def _add_releases(db: duckdb.DuckDBPyConnection, folder: Path, digest: str, add_
         row |= {"licence": licence or "", "url_template": url or "", "file": f"{folder.name}/*.tsv", "sha256": digest}
         known = [source, release, add_release(row), coverage == "complete"]
         db.execute("INSERT INTO known VALUES (?, ?, ?, ?)", known).fetchall()
-
-
-def _insert(db: duckdb.DuckDBPyConnection) -> None:
-    listed = "list_filter(string_split(coalesce({0}, ''), '|'), lambda x: x <> '') AS {0}"
-    db.execute(f"""
-        INSERT INTO entity BY NAME
-        SELECT k.id AS release_id, f.source, f.id, namespace, state, name, {listed.format("successors")},
-               {listed.format("candidates")}, detail, record
-        FROM {_view("entity")} f JOIN known k USING (source, release);
-        INSERT INTO value BY NAME
-        SELECT k.id AS release_id, f.source, f.id, attribute, value, status, record
-        FROM {_view("value")} f JOIN known k USING (source, release);
-        INSERT INTO link BY NAME
-        SELECT k.id AS release_id, f.source, relation, head, tail, score::DOUBLE AS score,
-               coalesce(negated = 'true', false) AS negated, record
-        FROM {_view("link")} f JOIN known k USING (source, release);
-        INSERT INTO covered BY NAME
-        SELECT k.id AS release_id, f.source, relation AS topic, f.id
-        FROM {_view("covered")} f JOIN known k USING (source, release);
-        INSERT INTO topic
-        SELECT DISTINCT k.id, k.source, t.topic, k.complete
-        FROM known k JOIN (
-            SELECT release_id, topic FROM covered UNION SELECT release_id, relation FROM link
-            UNION SELECT release_id, 'entity' FROM entity UNION SELECT release_id, 'value' FROM value
-        ) t ON t.release_id = k.id""").fetchall()

@@ -24,7 +24,7 @@ from kgcheck.outputs import make_folder, temporary_folder, write_hint, write_tex
 from kgcheck.profile.catalogue import AttributeCheck, EdgeCheck
 from kgcheck.profile.import_files import PLACE, EdgeFile, NodeFile, Recipe
 from kgcheck.profile.patterns import anchored
-from kgcheck.profile.schema import Label, Pattern, Schema, Species
+from kgcheck.profile.schema import Label, Pattern, Schema
 from kgcheck.progress import Progress
 from kgcheck.providers.tsv import first_words
 from kgcheck.quoting import identifier, literal
@@ -230,9 +230,15 @@ class _Build:
         head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
         columns = "head VARCHAR, tail VARCHAR, score DOUBLE, cited VARCHAR, source VARCHAR"
         self._db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
-        self._db.execute(f"CREATE OR REPLACE TEMP TABLE denied AS {_denied(pattern)}").fetchall()
+        pairs = ", ".join(f"({literal(check.source)}, {literal(check.link)})" for check in pattern.checks)
+        denied = f"NOT retracted AND {f'(source, relation) IN ({pairs})' if pairs else 'false'}"
+        self._db.execute(f"""
+            CREATE OR REPLACE TEMP TABLE denied AS
+            SELECT DISTINCT {_ends(pattern)} FROM ref.link WHERE negated AND {denied}""").fetchall()
         left_out = Counter[str]()
-        for source, cited, check in self._checks(entry, pattern):
+        wanted = entry.sources or {check.source: check.source for check in pattern.checks}
+        asked = ((*one, check) for one in wanted.items() for check in pattern.checks if check.source == one[0])
+        for source, cited, check in asked:
             links = self._links(check, pattern, cited)
             enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
             self._db.execute(f"""
@@ -302,17 +308,8 @@ class _Build:
             WHERE {of_source} AND NOT negated {loop})
         {newest if releases > 1 else ""}"""
 
-    def _checks(self, entry: EdgeFile, pattern: Pattern) -> Iterator[tuple[str, str, EdgeCheck]]:
-        wanted = entry.sources or {check.source: check.source for check in pattern.checks}
-        for source, cited in wanted.items():
-            yield from ((source, cited, check) for check in pattern.checks if check.source == source)
-
     def _write_edges(self, entry: EdgeFile, pattern: Pattern, path: Path) -> BuiltFile:
-        columns = {
-            entry.from_column: "head",
-            entry.to_column: "tail",
-            **_constants(entry, None),
-        }
+        columns = {entry.from_column: "head", entry.to_column: "tail", **_constants(entry, None)}
         unfilled = []
         for name, column in entry.properties.items():
             if column in columns:
@@ -345,7 +342,9 @@ class _Build:
                 cited = " ".join(f"WHEN {literal(s)} THEN {literal(c)}" for s, c in entry.sources.items())
                 columns[column] = f"CASE {issuer} {cited} END"
             elif label.species and label.species.property == name and label.species.form and label.species.codes:
-                columns[column] = _species(label.species)
+                code = f"regexp_extract(id, {literal(anchored(label.species.form))}, 1)"
+                cases = (f"WHEN {literal(of)} THEN {literal(ids[0])}" for of, ids in label.species.codes.items())
+                columns[column] = f"CASE {code} {' '.join(cases)} END"
             elif check and (stating := self._read_values(label, name, check)):
                 joins.append(f"LEFT JOIN {identifier(f'values {name}')} USING (id)")
                 columns[column] = identifier(f"value {name}")
@@ -435,20 +434,6 @@ def _ends(pattern: Pattern) -> str:
     if pattern.symmetric:
         return "least(head_now, tail_now) AS head, greatest(head_now, tail_now) AS tail"
     return "head_now AS head, tail_now AS tail"
-
-
-def _denied(pattern: Pattern) -> str:
-    """A select of the pairs that a source of a pattern denies."""
-    pairs = ", ".join(f"({literal(check.source)}, {literal(check.link)})" for check in pattern.checks)
-    of_pattern = f"(source, relation) IN ({pairs})" if pairs else "false"
-    return f"SELECT DISTINCT {_ends(pattern)} FROM ref.link WHERE negated AND NOT retracted AND {of_pattern}"
-
-
-def _species(species: Species) -> str:
-    """SQL for the species that the code in an id means."""
-    code = f"regexp_extract(id, {literal(anchored(species.form or ''))}, 1)"
-    cases = [f"WHEN {literal(letters)} THEN {literal(ids[0])}" for letters, ids in species.codes.items()]
-    return f"CASE {code} {' '.join(cases)} END"
 
 
 def _constants(entry: NodeFile | EdgeFile, label: Label | None) -> dict[str, str]:

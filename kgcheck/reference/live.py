@@ -64,20 +64,10 @@ def attach_live_rows(db: duckdb.DuckDBPyConnection, schema: Schema, releases: Se
 
 
 def _write(writer: SnapshotWriter, release: LiveRelease) -> None:
-    number = writer.add_release(
-        {
-            "source": release.source,
-            "name": f"{release.source}, live",
-            "release": release.release,
-            "released": release.at.date().isoformat(),
-            "licence": "",
-            "url_template": release.url_template,
-            "file": "",
-            "sha256": "",
-            "retrieved_at": release.at.astimezone(UTC).replace(tzinfo=None, microsecond=0),
-            "built_at": None,
-        }
-    )
+    at = release.at.astimezone(UTC).replace(tzinfo=None, microsecond=0)
+    named = {"source": release.source, "name": f"{release.source}, live", "release": release.release, "licence": ""}
+    named |= {"released": release.at.date().isoformat(), "url_template": release.url_template, "file": ""}
+    number = writer.add_release(named | {"sha256": "", "retrieved_at": at, "built_at": None})
     spoken = {*(row["relation"] for row in release.rows["link"]), *(row["topic"] for row in release.rows["covered"])}
     writer.add_topics(number, release.source, dict.fromkeys(sorted({*release.topics, *spoken}), False))
     for table, filled in release.rows.items():
@@ -110,7 +100,8 @@ class LiveReference:
         self._terms: Terms | None = None
         self._string_ids: dict[str, str | None] = {}
         self._links: dict[tuple[str, str], Link] = {}
-        self._failed: dict[str, dict[int, Reason]] = {}
+        self.causes: dict[str, dict[int, Reason]] = {}
+        """By source and number of the task, why a service could not be looked at for what was fetched last."""
         self.failures: dict[str, str] = {}
         self.refusals: dict[str, str] = {}
 
@@ -123,19 +114,13 @@ class LiveReference:
         self, db: duckdb.DuckDBPyConnection, rows: Sequence[tuple[int, str, str | None]], part: Label | Pattern
     ) -> None:
         tasks = [_Task(*row) for row in rows]
-        self._failed = {}
-        releases: list[LiveRelease] = []
-        releases += self._ask_uniprot(db, tasks, part)
+        self.causes = {}
+        releases = self._ask_uniprot(db, tasks, part)
         if isinstance(part, Pattern):
             for check in part.checks:
                 if check.source in NETWORKS:
                     releases += self._ask_string(tasks, part, check)
         attach_live_rows(db, self._schema, releases)
-
-    @property
-    def causes(self) -> Mapping[str, Mapping[int, Reason]]:
-        """By source and number of the task, why a service could not be looked at for what was fetched last."""
-        return self._failed
 
     @property
     def releases(self) -> dict[str, tuple[str, ...]]:
@@ -179,15 +164,9 @@ class LiveReference:
         return ("entity", "value", *(self._links_by_kind.get(kind, kind) for kind in (MODIFICATION, *COVERED)))
 
     def _accessions(self, task: _Task, part: Label | Pattern) -> list[str]:
-        ends = (
-            ((part.head, task.head), (part.tail, task.tail)) if isinstance(part, Pattern) else ((part.name, task.head),)
-        )
-        found: list[str] = []
-        for name, identifier in ends:
-            label = self._schema.label(name)
-            if label.authority.source == UNIPROT and identifier and label.matches(identifier):
-                found.append(label.base_id(identifier))
-        return found
+        names = (part.head, part.tail) if isinstance(part, Pattern) else (part.name,)
+        ends = [(self._schema.label(name), id_ or "") for name, id_ in zip(names, task[1:], strict=False)]
+        return [label.base_id(id_) for label, id_ in ends if label.authority.source == UNIPROT and label.matches(id_)]
 
     def _merged_into(self, accession: str) -> tuple[str, ...]:
         record = self._records[accession]
@@ -309,18 +288,8 @@ class LiveReference:
             rows["covered"] += [{"topic": check.link, "id": a} for a in accessions[protein]]
         for (a, b), link in sorted(network.links.items()):
             self._links[NETWORKS[check.source], f"{a} {b}"] = link
-            rows["link"] += [
-                {
-                    "relation": check.link,
-                    "head": head,
-                    "tail": tail,
-                    "score": link.score,
-                    "negated": False,
-                    "record": f"{a} {b}",
-                }
-                for head in accessions[a]
-                for tail in accessions[b]
-            ]
+            stated = {"relation": check.link, "score": link.score, "negated": False, "record": f"{a} {b}"}
+            rows["link"] += [{"head": h, "tail": t, **stated} for h in accessions[a] for t in accessions[b]]
         kind = "" if NETWORKS[check.source] == "functional" else f"&network_type={NETWORKS[check.source]}"
         species = self._string.species_of(min(network.proteins))
         template = f"{network.url}?identifiers={{pair}}&species={species}&required_score={LOWEST}{kind}"
@@ -332,4 +301,4 @@ class LiveReference:
             never = isinstance(error, SourceUnanswerable)
             cause = Reason.SOURCE_REFUSED if never else Reason.SOURCE_UNAVAILABLE
             (self.refusals if never else self.failures)[source] = error.message
-            self._failed.setdefault(source, {})[task.number] = cause
+            self.causes.setdefault(source, {})[task.number] = cause

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
-
 from kgcheck.duck import working_database
 from kgcheck.errors import InputError, InputFormat
 from kgcheck.forms.curies import obo_curie
@@ -171,23 +169,20 @@ def read_ontology(path: Path, name: str, settings: Settings) -> Iterator[Rows]:
     """Terms of an ontology with the prefix that is its name: current and obsolete ones, with all that replaced them."""
     with working_database(settings) as db, temporary_folder() as scratch:
         read_files([path], db, scratch, NoProgress())
-        prefix = _own_prefix(db, name)
-        if not prefix:
+        # Its name, as most of its terms spell it; a prefix of others may not be whole.
+        spelled = db.execute(
+            "SELECT split_part(id, ':', 1) AS prefix FROM node WHERE lower(prefix) = ? GROUP BY 1"
+            " ORDER BY count(*) DESC LIMIT 1",
+            [name],
+        ).fetchall()
+        if not spelled:
             raise InputFormat(
                 f"{path} calls itself {name}, and has no ids of that prefix", "see its header and its ids"
             )
+        prefix = str(spelled[0][0])
         found = db.execute("SELECT id, properties FROM node WHERE starts_with(id, ?) ORDER BY id", [f"{prefix}:"])
         while rows := found.fetchmany(_TOGETHER):
             yield _rows(rows, prefix)
-
-
-def _own_prefix(db: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The prefix that is the ontology's name, as most of its terms spell it; a prefix of others may not be whole."""
-    rows = db.execute(
-        "SELECT split_part(id, ':', 1) AS prefix FROM node WHERE lower(prefix) = ? GROUP BY 1 ORDER BY count(*) DESC",
-        [name],
-    ).fetchall()
-    return str(rows[0][0]) if rows else ""
 
 
 def _rows(nodes: list[tuple[str, dict[str, str]]], prefix: str) -> Rows:

@@ -44,17 +44,17 @@ def retracted_among(db: duckdb.DuckDBPyConnection, papers: Iterable[str], catalo
 
 def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[str]]) -> tuple[Evidence, ...]:
     """Return evidence of papers; those that were retracted are shown, and say nothing."""
-    observations = tuple(found)
+    observations = list(found)
     papers = {paper for e in observations if (paper := _paper_of(e))}
     gone = retracted(papers) if papers else set()
-    return tuple(_uncounted(e) if _paper_of(e) in gone else e for e in observations)
+    for place, e in enumerate(observations):
+        if _paper_of(e) in gone:
+            value = "; ".join(filter(None, (e.value, "a retracted publication")))
+            said = {"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value}
+            observations[place] = e.model_copy(update=said)
+    return tuple(observations)
 
 
 def _paper_of(evidence: Evidence) -> str:
     kind, _, number = evidence.record.partition(":")
     return f"PMID:{number}" if kind.lower() == "pmid" and number.isdecimal() else ""
-
-
-def _uncounted(evidence: Evidence) -> Evidence:
-    value = f"{evidence.value}; a retracted publication" if evidence.value else "a retracted publication"
-    return evidence.model_copy(update={"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value})

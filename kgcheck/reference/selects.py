@@ -35,7 +35,8 @@ def refusal(select: str) -> str:
     if len(parsed["statements"]) != 1:
         return "it is not one SELECT"
     parts = list(_parts(parsed["statements"][0]))
-    tables = {FILE, *_tables(), *(entry["key"].lower() for part in parts for entry in _ctes(part))}
+    named = (part["cte_map"]["map"] for part in parts if isinstance(part.get("cte_map"), dict))
+    tables = {FILE, *_tables(), *(entry["key"].lower() for entries in named for entry in entries)}
     return next((why for part in parts if (why := _wrong(part, tables, _pure_functions()))), "")
 
 
@@ -70,11 +71,6 @@ def _wrong(part: dict[str, Any], tables: set[str], pure: frozenset[str]) -> str:
 
 def _elsewhere(part: dict[str, Any]) -> bool:
     return any(part.get(key) for key in ("catalog_name", "schema_name", "catalog", "schema"))
-
-
-def _ctes(part: dict[str, Any]) -> list[dict[str, Any]]:
-    named = part.get("cte_map")
-    return named["map"] if isinstance(named, dict) else []
 
 
 @cache

@@ -35,29 +35,24 @@ class SnapshotWriter:
     def __init__(self, db: duckdb.DuckDBPyConnection, schema: Schema, first: int = 1) -> None:
         self._db = db
         self._schema = schema
-        self._next = first
+        self.next_release = first
         self._now = clock.now().replace(tzinfo=None)
         db.execute(TABLES + DERIVED_TABLES).fetchall()
 
     def add_release(self, row: Mapping[str, object]) -> int:
-        release_id, self._next = self._next, self._next + 1
+        release_id, self.next_release = self.next_release, self.next_release + 1
         dates = {"retrieved_at": self._now, "built_at": self._now, "recency": recency(str(row["released"]))}
         filled = {"id": release_id, **dates, **row}
         columns = ", ".join(f"${name} AS {name}" for name in filled)
         self._db.execute(f"INSERT INTO release BY NAME SELECT {columns}", filled).fetchall()
         return release_id
 
-    @property
-    def next_release(self) -> int:
-        """The number of the next release."""
-        return self._next
-
     def take_back(self, first: int) -> None:
         """Take back releases and their rows, from the one with a number on."""
         for table in (*COLUMNS, "topic"):
             self._db.execute(f"DELETE FROM {table} WHERE release_id >= ?", [first]).fetchall()
         self._db.execute("DELETE FROM release WHERE id >= ?", [first]).fetchall()
-        self._next = first
+        self.next_release = first
 
     def date_release(self, release_id: int, release: str, released: str) -> None:
         """Name and date a release whose file told so at its end."""

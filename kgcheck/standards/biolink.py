@@ -202,11 +202,9 @@ def primary_labels(sets: Iterable[tuple[Sequence[str], int]]) -> dict[tuple[str,
     carried = Counter[str]()
     for labels, n in sets:
         carried.update(dict.fromkeys(labels, n))
-    return {tuple(labels): _primary(labels, carried) for labels, _ in sets}
-
-
-def _primary(labels: Sequence[str], carried: Mapping[str, int]) -> str:
-    specific = None
-    if len(labels) > 1 and (any(one.startswith(PREFIX) for one in labels) or all(map(model().category, labels))):
-        specific = model().most_specific(labels)
-    return specific or min(labels, key=lambda label: (carried[label], label))
+    chosen: dict[tuple[str, ...], str] = {}
+    for labels, _ in sets:
+        are_classes = any(one.startswith(PREFIX) for one in labels) or all(map(model().category, labels))
+        specific = model().most_specific(labels) if len(labels) > 1 and are_classes else None
+        chosen[tuple(labels)] = specific or min(labels, key=lambda label: (carried[label], label))
+    return chosen

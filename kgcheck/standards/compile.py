@@ -72,11 +72,8 @@ def biolink_tables(model: Mapping[str, Any], imported: Iterable[Mapping[str, Any
         _slot(name, one or {}, classes) | _stated(is_predicate=_ALL_PREDICATES in _kinds(name, slots))
         for name, one in slots.items()
     )
-    return {
-        "prefixes": sorted(spelled | set(model.get("prefixes") or ())),
-        "classes": of_classes,
-        "slots": of_slots,
-    }
+    prefixes = sorted(spelled | set(model.get("prefixes") or ()))
+    return {"prefixes": prefixes, "classes": of_classes, "slots": of_slots}
 
 
 def _kinds(name: str, slots: Mapping[str, Any]) -> set[str]:
@@ -114,7 +111,8 @@ def _slot(name: str, one: Mapping[str, Any], classes: Mapping[str, Any]) -> dict
         # A range may be a type or a list of values as well: only classes are ends of edges.
         return class_name(stated) if stated in classes else ""
 
-    annotations = one.get("annotations") or {}
+    # LinkML writes the value of an annotation plainly or with its tag.
+    canonical = (one.get("annotations") or {}).get("canonical_predicate")
     return _stated(
         name=slot_name(name),
         is_a=slot_name(one.get("is_a") or ""),
@@ -123,17 +121,12 @@ def _slot(name: str, one: Mapping[str, Any], classes: Mapping[str, Any]) -> dict
         range=end("range"),
         inverse=slot_name(one.get("inverse") or ""),
         symmetric=_is_true(one.get("symmetric")),
-        canonical=_is_true(_value(annotations.get("canonical_predicate"))),
+        canonical=_is_true(canonical.get("value") if isinstance(canonical, Mapping) else canonical),
         mixin=_is_true(one.get("mixin")),
         abstract=_is_true(one.get("abstract")),
         required=_is_true(one.get("required")),
         deprecated=_is_true(one.get("deprecated")),
     )
-
-
-def _value(annotation: object) -> object:
-    """The value of an annotation, which LinkML writes plainly or with its tag."""
-    return annotation.get("value") if isinstance(annotation, Mapping) else annotation
 
 
 def _is_true(value: object) -> bool:

@@ -241,9 +241,7 @@ def test_output_goes_to_a_file_in_every_form(tmp_path: Path, format_: str) -> No
 def test_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
 
-    for target in ("file/report", tmp_path):
-        said = audit(tmp_path, "--type", "existence", "--id", "P15056", "--out", target)
-        assert said.refuses("cannot write" if target == "file/report" else "Invalid value for '--out'")
+    assert audit(tmp_path, "--type", "existence", "--id", "P15056", "--out", "file/report").refuses("cannot write")
     assert (tmp_path / "file").read_text() == "mine"
 
 

@@ -48,17 +48,8 @@ def _mitab(a: str, b: str, taxon: str, score: str, negative: str, paper: str) ->
     method, kind = 'psi-mi:"MI:0018"(two hybrid)', 'psi-mi:"MI:0915"(physical association)'
     left = (f"uniprotkb:{a}", f"uniprotkb:{b}", *["-"] * 4, method, "-", f"pubmed:{paper}|imex:IM-1")
     taxa = ("taxid:9606(human)|taxid:9606(Homo sapiens)", f"taxid:{taxon}(x)|taxid:{taxon}(y)")
-    return (
-        *left,
-        *taxa,
-        kind,
-        "-",
-        "intact:EBI-1",
-        f"author score:high|intact-miscore:{score}",
-        *["-"] * 20,
-        negative,
-        *["-"] * 6,
-    )
+    scored = ("-", "intact:EBI-1", f"author score:high|intact-miscore:{score}")
+    return (*left, *taxa, kind, *scored, *["-"] * 20, negative, *["-"] * 6)
 
 
 _CLINGEN = [("S", "HGNC:1", "l, x", "MONDO:0000001", "AD", "SOP1", "Definitive", "x", "2020", "p")]
@@ -71,36 +62,13 @@ _CLINGEN_HEAD = [
 _CLINGEN_HEAD += [("+++++",) * 10, ("GENE SYMBOL", "GENE ID (HGNC)", *"abcdefgh"), ("+++++",) * 10]
 
 HGNC = _table(
-    (
-        "hgnc_id",
-        "symbol",
-        "name",
-        "status",
-        "alias_symbol",
-        "prev_symbol",
-        "prev_name",
-        "uniprot_ids",
-        "alias_name",
-        "entrez_id",
-    ),
+    tuple("hgnc_id symbol name status alias_symbol prev_symbol prev_name uniprot_ids alias_name entrez_id".split()),
     *[(f"HGNC:{n}", f"SYM{n}", f"gene {n}", "Approved", "", "", "", f"P1000{n}", "", f"{n}") for n in range(1, 4)],
 )
 BASE = {"hgnc_complete_set_2026-01-31.txt": HGNC}
 """What the recipes of CKG need of other sources."""
 
-SIGNOR = (
-    "ENTITYA",
-    "IDA",
-    "DATABASEA",
-    "IDB",
-    "DATABASEB",
-    "EFFECT",
-    "MECHANISM",
-    "RESIDUE",
-    "TAX_ID",
-    "SENTENCE",
-    "SIGNOR_ID",
-)
+SIGNOR = tuple("ENTITYA IDA DATABASEA IDB DATABASEB EFFECT MECHANISM RESIDUE TAX_ID SENTENCE SIGNOR_ID".split())
 _SIGNOR_ROW = ("A", "P10001", "UNIPROT", "P10002", "UNIPROT", "up-regulates", "phosphorylation", "Ser364", "9606")
 _JENSEN = ("ENSP1", "SYM1", "GO:0000011", "nucleus")
 

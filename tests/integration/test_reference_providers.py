@@ -18,6 +18,23 @@ from tests.support.facts import SCHEMA, SETTINGS, attribute, existence, triple, 
 from tests.support.services import entry, inactive
 
 TAB = "\t"
+
+
+def _gaf(
+    db: str,
+    id_: str,
+    qualifier: str,
+    term: str,
+    paper: str,
+    code: str,
+    branch: str = "F",
+    name: str = "",
+    form: str = "",
+) -> str:
+    ended = ("", "protein", "taxon:9606", "20200101", "UniProt", "", form)
+    return TAB.join((db, id_, id_, qualifier, term, paper, code, "", branch, name, *ended)) + "\n"
+
+
 FILES: dict[str, str] = {
     "sec_ac.txt": """----------------
   UniProt
@@ -74,87 +91,10 @@ P10009
 9606.ENSP3 9606.ENSP2 601
 """,
     "goa_human.gaf": "!gaf-version: 2.2\n!date-generated: 2026-08-01 05:12\n"
-    + "".join(
-        TAB.join(row) + "\n"
-        for row in [
-            (
-                "UniProtKB",
-                "P10001",
-                "ONE",
-                "located_in",
-                "GO:0000011",
-                "PMID:1",
-                "IDA",
-                "",
-                "C",
-                'a "name',
-                "",
-                "protein",
-                "taxon:9606",
-                "20200101",
-                "UniProt",
-                "",
-                "",
-            ),
-            (
-                "UniProtKB",
-                "P10001",
-                "ONE",
-                "NOT|enables",
-                "GO:0000012",
-                "PMID:2",
-                "IDA",
-                "",
-                "F",
-                "",
-                "",
-                "protein",
-                "taxon:9606",
-                "20200101",
-                "UniProt",
-                "",
-                "UniProtKB:P10001-2",
-            ),
-            (
-                "UniProtKB",
-                "P10002",
-                "TWO",
-                "enables",
-                "GO:0003674",
-                "GO_REF:0000015",
-                "ND",
-                "",
-                "F",
-                "",
-                "",
-                "protein",
-                "taxon:9606",
-                "20200101",
-                "UniProt",
-                "",
-                "",
-            ),
-            (
-                "RNAcentral",
-                "URS1",
-                "x",
-                "enables",
-                "GO:0000013",
-                "PMID:3",
-                "IDA",
-                "",
-                "F",
-                "",
-                "",
-                "miRNA",
-                "taxon:9606",
-                "20200101",
-                "UniProt",
-                "",
-                "",
-            ),
-        ]
-    ),
+    + _gaf("UniProtKB", "P10001", "located_in", "GO:0000011", "PMID:1", "IDA", "C", 'a "name')
+    + _gaf("UniProtKB", "P10001", "NOT|enables", "GO:0000012", "PMID:2", "IDA", form="UniProtKB:P10001-2")
+    + _gaf("UniProtKB", "P10002", "enables", "GO:0003674", "GO_REF:0000015", "ND")
+    + _gaf("RNAcentral", "URS1", "enables", "GO:0000013", "PMID:3", "IDA"),
     "hgnc_complete_set_2026-10-06.txt": "hgnc_id\tsymbol\tname\tstatus\talias_symbol\t"
     "prev_symbol\tprev_name\tuniprot_ids\n"
     """HGNC:1\tONE\tgene one\tApproved\t"UNO|EINS"\t"FIRST|SHARED"\tthe first\tP10001
@@ -367,48 +307,21 @@ def test_the_list_of_go_is_read_whole(shared_data: Path, tmp_path: Path) -> None
     assert set(read_retractions(file)) == {name.lower() for name in listed}
 
 
+def _obo(*terms: tuple[str, ...]) -> str:
+    """An ontology of terms: id, name, and more lines."""
+    stanzas = ["\n".join((f"[Term]\nid: {id_}\nname: {name}", *more)) for id_, name, *more in terms]
+    return "\n\n".join(("format-version: 1.2\ndate: 01:09:2026 10:00", *stanzas)) + "\n"
+
+
+IS_A = "is_a: DOID:4"
 ONTOLOGIES = {
-    "HumanDO_made.obo": """format-version: 1.2
-date: 01:09:2026 10:00
-
-[Term]
-id: DOID:4
-name: disease
-
-[Term]
-id: DOID:41
-name: cold feet
-xref: OMIM:100100
-xref: UMLS_CUI:C01
-is_a: DOID:4
-
-[Term]
-id: DOID:42
-name: warm feet
-xref: OMIM:100200
-is_a: DOID:4
-
-[Term]
-id: DOID:43
-name: hot feet
-xref: OMIM:100200
-is_a: DOID:4
-""",
-    "bto.obo": """format-version: 1.2
-date: 01:09:2026 10:00
-
-[Term]
-id: BTO:0000142
-name: brain
-
-[Term]
-id: BTO:0000759
-name: liver
-
-[Term]
-id: BTO:0001103
-name: skeletal muscle
-""",
+    "HumanDO_made.obo": _obo(
+        ("DOID:4", "disease"),
+        ("DOID:41", "cold feet", "xref: OMIM:100100", "xref: UMLS_CUI:C01", IS_A),
+        ("DOID:42", "warm feet", "xref: OMIM:100200", IS_A),
+        ("DOID:43", "hot feet", "xref: OMIM:100200", IS_A),
+    ),
+    "bto.obo": _obo(("BTO:0000142", "brain"), ("BTO:0000759", "liver"), ("BTO:0001103", "skeletal muscle")),
     "pubmed_retractions.tsv": "7\n",
 }
 

@@ -141,18 +141,15 @@ def test_id_is_not_gone_if_its_release_may_be_newer_or_the_other_is_partial(
     assert life(facts, tmp_path, "DOID:1")[0] == "current"
 
 
-def test_symbol_that_is_current_and_an_alias_of_another_is_current(facts: Facts, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("complete", "expected"), [(False, ("current", [], [])), (True, ("alias", ["WDR1"], []))])
+def test_symbol_that_a_newer_release_has_as_an_alias(
+    facts: Facts, tmp_path: Path, complete: bool, expected: tuple[str, list[str], list[str]]
+) -> None:
     facts.release("hgnc", date=OLD, complete=True).entity("AIP1", "Gene").entity("WDR1", "Gene")
-    facts.release("hgnc", date=NEW).entity("AIP1", "Gene", "alias", now=["WDR1"])
+    newer = facts.release("hgnc", date=NEW, complete=complete).entity("AIP1", "Gene", "alias", now=["WDR1"])
+    newer.entity("WDR1", "Gene")
 
-    assert life(facts, tmp_path, "AIP1") == ("current", [], [])
-
-
-def test_symbol_that_a_complete_release_only_has_as_an_alias_is_one(facts: Facts, tmp_path: Path) -> None:
-    facts.release("hgnc", date=OLD, complete=True).entity("AIP1", "Gene")
-    facts.release("hgnc", date=NEW, complete=True).entity("AIP1", "Gene", "alias", now=["WDR1"]).entity("WDR1", "Gene")
-
-    assert life(facts, tmp_path, "AIP1") == ("alias", ["WDR1"], [])
+    assert life(facts, tmp_path, "AIP1") == expected
 
 
 # values

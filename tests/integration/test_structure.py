@@ -73,38 +73,19 @@ def test_clean_graph_has_no_finding(graph: Graph, tmp_path: Path) -> None:
     assert audit.tallies == []
 
 
-def malformed_id(g: Graph) -> None:
-    g.nodes["Disease"][2]["id"] = g.edges[PARENT][1]["head"] = g.edges[OF_DISEASE][0]["tail"] = "DOID-305"
-
-
-def shared_name(g: Graph) -> None:
-    g.nodes["Disease"][2]["name"] = "cancer"
-
-
-def orphan_node(g: Graph) -> None:
-    g.nodes["Gene"].append({"id": "BRCA1", "name": "BRCA1 DNA repair associated"})
-
-
-def reversed_duplicate(g: Graph) -> None:
-    g.edges[ACTS_ON].append(acts_on("Q00987", "P04637"))
-
-
-def self_loop(g: Graph) -> None:
-    g.edges[ACTS_ON].append(acts_on("P04637", "P04637"))
-
-
-def wrong_end_label(g: Graph) -> None:
+def spoil(graph: Graph) -> None:
+    """One node and three edges that each break a rule."""
+    graph.nodes["Gene"].append({"id": "BRCA1", "name": "BRCA1 DNA repair associated"})
+    graph.edges[ACTS_ON].append(acts_on("P04637", "P04637"))
+    graph.edges[IN_PATHWAY][0]["evidence"] = " Unspecified "
     edge = StrayEdge(head_label="Gene", head_id="TP53", relation="ACTS_ON", tail_label="Protein", tail_id="Q00987")
-    g.stray.extend([edge, edge])
-
-
-def placeholder_text(g: Graph) -> None:
-    g.edges[IN_PATHWAY][0]["evidence"] = " Unspecified "
+    graph.stray.extend([edge, edge])
 
 
 def test_faults_are_the_same_in_pieces_of_any_size(graph: Graph, tmp_path: Path) -> None:
-    for spoil in (shared_name, orphan_node, self_loop, reversed_duplicate, placeholder_text, wrong_end_label):
-        spoil(graph)
+    spoil(graph)
+    graph.nodes["Disease"][2]["name"] = "cancer"
+    graph.edges[ACTS_ON].append(acts_on("Q00987", "P04637"))
     graph.nodes["Gene"] += [{"id": f"GENE{n}", "name": "unspecified"} for n in range(20)]
 
     whole = structure(graph, tmp_path / "1", unfold=True)
@@ -171,7 +152,8 @@ def test_placeholders_are_folded_by_property(graph: Graph, tmp_path: Path) -> No
 
 
 def test_malformed_ids_are_told_once(graph: Graph, tmp_path: Path) -> None:
-    malformed_id(graph)
+    graph.nodes["Disease"][2]["id"] = graph.edges[PARENT][1]["head"] = "DOID-305"
+    graph.edges[OF_DISEASE][0]["tail"] = "DOID-305"
 
     both = audited(graph.store(), tmp_path / "l.sqlite", types=(CheckType.EXISTENCE, CheckType.STRUCTURE))
 
@@ -209,8 +191,7 @@ def test_nodes_that_share_a_name_are_paired_with_the_first(graph: Graph, tmp_pat
 
 @pytest.mark.slow
 def test_filters_apply_to_faults(graph: Graph, tmp_path: Path) -> None:
-    for spoil in (self_loop, orphan_node, placeholder_text, wrong_end_label):
-        spoil(graph)
+    spoil(graph)
 
     def rules(**options: Any) -> set[str | None]:
         return {f.task.rule for f in structure(graph, tmp_path, **options).findings}
