@@ -63,10 +63,7 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     rows = []
     for number, (text,) in enumerate(signatures):
         signature = parsed(kind, text)
-        known = {
-            "sources": list(signature.sources),
-            "gaps": [[gap.source, gap.cause.value] for gap in signature.gaps],
-        }
+        known = {"sources": list(signature.sources), "gaps": [[gap.source, gap.cause.value] for gap in signature.gaps]}
         rows.append({"number": number, "signature": text, **judge(signature)._asdict(), **known})
     insert_rows(db, "signature_verdict", rows)
     db.execute("""

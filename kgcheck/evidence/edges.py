@@ -276,12 +276,7 @@ def _look_for_links(tables: WorkingTables, check: EdgeCheck) -> str:
                score, 'fact' AS about
         FROM counted_link
         """,
-        {
-            "source": check.source,
-            "world": check.world.value,
-            "tier": check.tier.value,
-            "note": check.note,
-        },
+        {"source": check.source, "world": check.world.value, "tier": check.tier.value, "note": check.note},
     )
     return "FROM ends ANTI JOIN counted_link USING (task)"
 

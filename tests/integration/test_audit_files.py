@@ -77,11 +77,7 @@ def test_a_folder_is_recognised_and_audited_where_it_lies(graph: Path, tmp_path:
     code, report, err = audited("graph", cwd=tmp_path)
 
     assert code == 1
-    assert reasons(report) == {
-        "dangling_edge": 1,
-        "parallel_duplicate": 1,
-        "unknown_predicate": 1,
-    }
+    assert reasons(report) == {"dangling_edge": 1, "parallel_duplicate": 1, "unknown_predicate": 1}
     assert reasons(report, "insufficient")["unexplained_loop"] == 2
     assert reasons(report, "insufficient")["shared_name"] == 1
     assert "monarch_edges.tsv: KGX, edges, 0 nodes, 7 edges" in err
