@@ -96,7 +96,9 @@ class Funnel:
         before = self._ledger.handed(run.compared_with) if run.compared_with else {}
         known = {fingerprint for fingerprint, one in before.items() if one.is_decided}
         handed = self._ledger.handed(run.id)
-        spent = _Spent(budget, len(handed.keys() - known), handed.values())
+        spent = _Spent(budget, len(handed.keys() - known))
+        for one in handed.values():
+            spent.add(one, is_new=False)
         doubted = (f for f in self._ledger.findings(run, (*UNDECIDED, Outcome.REFUTED)) if self._may_decide(f))
         ordered = in_order(doubted, self._ledger.consequences(run), before)
         waiting = [finding for finding in ordered if finding.fingerprint not in handed]
@@ -206,31 +208,31 @@ class Funnel:
         self.notes.append(f"{_BY_RULES}: {error.in_one_line}")
 
 
+@dataclass
 class _Spent:
     """Spending of a team within a run, of all its lives."""
 
-    def __init__(self, budget: TeamBudget, findings: int, handed: Iterable[HandedOver]) -> None:
-        self._budget = budget
-        self._findings = findings
-        self._calls, self._seconds, self._money = 0, 0.0, 0.0
-        self.why = ""
-        for one in handed:
-            self.add(one, is_new=False)
+    budget: TeamBudget
+    findings: int
+    calls: int = 0
+    seconds: float = 0.0
+    money: float = 0.0
+    why: str = ""
 
     def add(self, one: HandedOver, *, is_new: bool) -> None:
-        self._findings += is_new
-        self._calls += one.calls or 0
-        self._seconds += one.seconds or 0.0
-        self._money += one.money or 0.0
+        self.findings += is_new
+        self.calls += one.calls or 0
+        self.seconds += one.seconds or 0.0
+        self.money += one.money or 0.0
 
     def reached(self, *, is_free: bool) -> bool:
         """Tell whether nothing more is to be handed over, and keep why."""
-        most = self._budget
+        most = self.budget
         spent: tuple[tuple[float | None, float, str], ...] = (
-            (None if is_free else most.team_budget, self._findings, "findings"),
-            (most.team_calls, self._calls, "calls"),
-            (most.team_seconds, self._seconds, "seconds"),
-            (most.team_money, self._money, "in money"),
+            (None if is_free else most.team_budget, self.findings, "findings"),
+            (most.team_calls, self.calls, "calls"),
+            (most.team_seconds, self.seconds, "seconds"),
+            (most.team_money, self.money, "in money"),
         )
         over = (f"{limit:,} {words}" for limit, used, words in spent if limit is not None and used >= limit)
         self.why = next(over, "")

@@ -6,6 +6,7 @@ about still in the graph, was its task part of this run, and how does that task 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -50,35 +51,31 @@ _Key = tuple[CheckType, Target]
 """Names a unit."""
 
 
+@dataclass(eq=False)
 class FormerFindings:
     """Finds out what became of the findings of the run before."""
 
-    def __init__(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        store: GraphStore,
-        copy: GraphCopy,
-        tasks: TaskSelection,
-        ledger: Ledger,
-        run: Run,
-        judge: Judge,
-    ) -> None:
-        self._db = db
-        self._store = store
-        self._schema = store.schema
-        self._copy = copy
-        self._tasks = tasks
-        self._run = run
-        self._judge = judge
-        self._options = AuditOptions.model_validate(run.options)
-        self._table = ComparisonTable(ledger.database)
+    db: duckdb.DuckDBPyConnection
+    store: GraphStore
+    copy: GraphCopy
+    tasks: TaskSelection
+    ledger: Ledger
+    run: Run
+    judge: Judge
+
+    def __post_init__(self) -> None:
+        self._schema = self.store.schema
+        self._options = AuditOptions.model_validate(self.run.options)
+        self._table = ComparisonTable(self.ledger.database)
         self._could_not_look = {
-            (tally.type, tally.target) for tally in ledger.tallies(run) if tally.outcome is Outcome.UNAVAILABLE
+            (tally.type, tally.target)
+            for tally in self.ledger.tallies(self.run)
+            if tally.outcome is Outcome.UNAVAILABLE
         }
 
     def since(self, before: Run, units: Iterable[Unit]) -> Iterator[FormerFinding]:
         """Yield the findings of an earlier run whose fate cannot be seen from the findings of both."""
-        pair = Pair(before.id, self._run.id)
+        pair = Pair(before.id, self.run.id)
         plan = {(unit.type, unit.target): unit for unit in units}
         yield from self._weakened(pair)
         yield from self._folded(pair)
@@ -117,10 +114,10 @@ class FormerFindings:
         is_gone = False
         if kind in self._options.types and pattern:
             wanted = self._options.wants_edges(pattern.head, pattern.type, pattern.tail)
-            nodes = self._run.nodes.get(pattern.head) and self._run.nodes.get(pattern.tail)
-            is_gone = wanted and not (nodes if kind is CheckType.POTENTIAL else self._run.edges.get(str(pattern)))
+            nodes = self.run.nodes.get(pattern.head) and self.run.nodes.get(pattern.tail)
+            is_gone = wanted and not (nodes if kind is CheckType.POTENTIAL else self.run.edges.get(str(pattern)))
         elif kind in self._options.types and of.label in self._schema.label_names and not of.relation:
-            is_gone = self._options.wants_label(of.label) and not self._run.nodes.get(of.label)
+            is_gone = self._options.wants_label(of.label) and not self.run.nodes.get(of.label)
         return (_GONE, "") if is_gone else _NOT_PART
 
     def _ended(self, unit: Unit, rows: Sequence[Any]) -> dict[str, Ended]:
@@ -130,21 +127,21 @@ class FormerFindings:
                 return self._structure_ended(rows)
             return self._potential_ended(unit) if unit.type is CheckType.POTENTIAL else self._looked_up_ended(unit)
         finally:
-            self._db.execute("DROP TABLE IF EXISTS former").fetchall()
+            self.db.execute("DROP TABLE IF EXISTS former").fetchall()
 
     def _register(self, rows: Sequence[Any]) -> None:
         """Table ``former``: the tasks, a row each."""
         columns = {name: [getattr(row, of_row) for row in rows] for name, of_row in _FORMER.items()}
-        put_arrow(self._db, "former", pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns])))
+        put_arrow(self.db, "former", pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns])))
 
     def _looked_up_ended(self, unit: Unit) -> dict[str, Ended]:
         """The states of tasks about what the graph has, or cites: in the graph, in the run, and their end."""
         if unit.pattern:
-            there = self._copy.pairs(unit.pattern)
+            there = self.copy.pairs(unit.pattern)
         else:
-            nodes = self._copy.nodes(self._schema.label(unit.label or ""))
+            nodes = self.copy.nodes(self._schema.label(unit.label or ""))
             there = f"(SELECT id AS head, NULL::VARCHAR AS tail FROM {nodes})"
-        every, part = self._tasks.select_of(unit, whole=True), self._tasks.select_of(unit)
+        every, part = self.tasks.select_of(unit, whole=True), self.tasks.select_of(unit)
         same, paper, nothing_left = "", "NULL::VARCHAR", "there is nothing to check any more"
         if unit.type is CheckType.EVIDENCE:
             same, paper, nothing_left = (
@@ -160,7 +157,7 @@ class FormerFindings:
         again: Judged = {}
         if (unit.type, unit.target) in self._could_not_look:
             # Where every task of the unit could be looked at, one that makes no finding is supported.
-            again = self._judge(
+            again = self.judge(
                 unit, f"SELECT head, tail, value, items FROM ({part}) x SEMI JOIN former f ON {_same(same)}"
             )
         ended: dict[str, Ended] = {}
@@ -180,8 +177,8 @@ class FormerFindings:
         """The states of edges that the graph lacked: it may have them now, or the sources no more."""
         pattern = unit.pattern
         assert pattern  # noqa: S101  (every unit of this type has one)
-        heads, tails = (self._copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
-        pairs = self._copy.pairs(pattern)
+        heads, tails = (self.copy.nodes(self._schema.label(name)) for name in (pattern.head, pattern.tail))
+        pairs = self.copy.pairs(pattern)
         turned = f"UNION SELECT tail AS head, head AS tail FROM {pairs}" if pattern.symmetric else ""
         marks = (
             self._mark(
@@ -190,11 +187,11 @@ class FormerFindings:
                 f"SEMI JOIN {tails} t ON t.id = f.tail)",
             ),
             self._mark("stated", f"(SELECT head, tail FROM {pairs} {turned})"),
-            self._mark("missing", f"({self._tasks.select_of(unit, whole=True)})"),
-            self._mark("part", f"({self._tasks.select_of(unit)})"),
+            self._mark("missing", f"({self.tasks.select_of(unit, whole=True)})"),
+            self._mark("part", f"({self.tasks.select_of(unit)})"),
         )
         rows = self._marked("NULL::VARCHAR", marks)
-        again = self._judge(
+        again = self.judge(
             unit, "SELECT DISTINCT head, tail, NULL::VARCHAR AS value, NULL::VARCHAR[] AS items FROM former"
         )
         ended: dict[str, Ended] = {}
@@ -202,7 +199,7 @@ class FormerFindings:
             outcome, reason = again.get((head, tail, None), (Outcome.UNAVAILABLE, Reason.REFERENCE_MISSING))
             if not has_nodes:
                 ended[fingerprint] = _GONE, ""
-            elif not self._tasks.concerns({head, tail}) or (is_missing and not is_part):
+            elif not self.tasks.concerns({head, tail}) or (is_missing and not is_part):
                 ended[fingerprint] = _NOT_PART
             elif is_stated:
                 ended[fingerprint] = _FIXED, "the graph has the edge now"
@@ -216,17 +213,17 @@ class FormerFindings:
         """The states of structure tasks: no hit any more, or nothing left that the rule could hit."""
         there = self._there(rows)
         # Of a draft, the hits of every rule are folded.
-        folded = self._table.structure_of(self._run.id, list(structure_rules()), folded=ALL)
+        folded = self._table.structure_of(self.run.id, list(structure_rules()), folded=ALL)
         folds = {_alike(row): row.fingerprint for row in folded}
         without = rules_named([*self._options.without_rules, *([] if self._options.pins else ["pins"])])
         ended: dict[str, Ended] = {}
         for row in rows:
             is_part = row.rule in structure_rules() and row.rule not in without
-            if not is_part or not self._tasks.concerns({row.subject_id, row.object_id or row.subject_id}):
+            if not is_part or not self.tasks.concerns({row.subject_id, row.object_id or row.subject_id}):
                 ended[row.fingerprint] = _NOT_PART
             elif row.rule == "wrong_end_label" and row.fingerprint not in there:
                 # An edge that fits no pattern is in no table: it is gone from the list of such edges, if that is whole.
-                is_whole = len(self._store.stray_edges(MAX_STRAY_EDGES)) < MAX_STRAY_EDGES
+                is_whole = len(self.store.stray_edges(MAX_STRAY_EDGES)) < MAX_STRAY_EDGES
                 too_many = _UNCHECKED, "there are too many edges of this kind to list them all"
                 ended[row.fingerprint] = (_GONE, "") if is_whole else too_many
             elif row.subject_id != ALL and row.fingerprint not in there:
@@ -247,15 +244,15 @@ class FormerFindings:
             ends = {"head": label} | ({"tail": object_label} if object_label else {})
             if relation:
                 pattern = self._pattern(label, relation, object_label)
-                joins = f"SEMI JOIN {self._copy.pairs(pattern)} p USING (head, tail)" if pattern else ""
+                joins = f"SEMI JOIN {self.copy.pairs(pattern)} p USING (head, tail)" if pattern else ""
             elif set(ends.values()) <= set(self._schema.label_names):
-                tables = {end: self._copy.nodes(self._schema.label(name)) for end, name in ends.items()}
+                tables = {end: self.copy.nodes(self._schema.label(name)) for end, name in ends.items()}
                 joins = " ".join(f"SEMI JOIN {table} {end}s ON {end}s.id = f.{end}" for end, table in tables.items())
             else:
                 joins = ""
             if joins:
                 self._register(some)
-                found |= {row[0] for row in self._db.execute(f"SELECT fingerprint FROM former f {joins}").fetchall()}
+                found |= {row[0] for row in self.db.execute(f"SELECT fingerprint FROM former f {joins}").fetchall()}
         return found
 
     def _folded(self, pair: Pair) -> Iterator[FormerFinding]:
@@ -294,7 +291,7 @@ class FormerFindings:
         """The former tasks: fingerprint, head, tail, paper, and for each mark whether they have it."""
         columns, joins = zip(*marks, strict=True)
         select = f"SELECT former.fingerprint, former.head, former.tail, {paper}, {', '.join(columns)} FROM former"
-        return self._db.execute(f"{select} {' '.join(joins)}").fetchall()
+        return self.db.execute(f"{select} {' '.join(joins)}").fetchall()
 
 
 def _same(more: str = "") -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,43 +52,33 @@ OLD_YEARS = 3
 """A reference of this age or older is warned about."""
 
 
+@dataclass(eq=False)
 class Audit:
     """One audit of one graph."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        snapshot: Path | None,
-        ledger: Ledger,
-        settings: Settings,
-        progress: Progress | None = None,
-        live: "LiveReference | None" = None,
-        papers: Papers | None = None,
-        make_brain: "Callable[[GraphStore], Brain] | None" = None,
-    ) -> None:
-        self._papers = papers
-        self._make_brain = make_brain
-        self._store = store
-        self._snapshot = snapshot
-        self._ledger = ledger
-        self._settings = settings
-        self._progress = progress or NoProgress()
-        self._live = live
+    store: GraphStore
+    snapshot: Path | None
+    ledger: Ledger
+    settings: Settings
+    progress: Progress = field(default_factory=NoProgress)
+    live: "LiveReference | None" = None
+    papers: Papers | None = None
+    make_brain: "Callable[[GraphStore], Brain] | None" = None
 
     def start(self, options: AuditOptions, since: Run | None = None, run_id: str | None = None) -> Run:
         """Audit the graph from the beginning; while it is as it was in an earlier run, it is read from its extract."""
-        releases = releases_of(self._snapshot, self._store.schema)
+        releases = releases_of(self.snapshot, self.store.schema)
         # Before anything is read of the graph: what others change from here on is told.
-        made = describe_inputs(self._store, self._snapshot, releases)
-        counts, schema = self._store.counts(), self._store.schema
+        made = describe_inputs(self.store, self.snapshot, releases)
+        counts, schema = self.store.counts(), self.store.schema
         wanted = sources_of(make_plan(options, schema, counts), schema)
-        place, store_id = store_place(self._store), self._store.store_id()
-        self._ledger.name_store(place, store_id)
-        before = self._ledger.audit_before(store_id)
+        place, store_id = store_place(self.store), self.store.store_id()
+        self.ledger.name_store(place, store_id)
+        before = self.ledger.audit_before(store_id)
         used = [release for release in releases if release.source in wanted]
         asks_sources = schema.sources and set(options.types) != {CheckType.EVIDENCE}
-        warnings = list(_warnings(self._snapshot, used, live=options.live) if asks_sources else ())
-        built = built_from(self._store.meta())
+        warnings = list(_warnings(self.snapshot, used, live=options.live) if asks_sources else ())
+        built = built_from(self.store.meta())
         if circular := sorted({release.source for release in used if release.sha256 in built}):
             made |= {BUILT_FROM: ", ".join(circular)}
         if since and not (since.made_with.get(GRAPH) and made[GRAPH]):
@@ -96,22 +87,22 @@ class Audit:
             warnings.append(f"the graph was read anew: it has changed since run {since.id}")
         elif since:
             made |= {SINCE: since.id}
-        if isinstance(self._store, StatingStore):
-            made |= {part: str(count) for part, count in self._store.parts().items()}
+        if isinstance(self.store, StatingStore):
+            made |= {part: str(count) for part, count in self.store.parts().items()}
         run = Run(
             id=run_id or new_run_id(),
             started=clock.now(),
             store=place,
             store_id=store_id,
             profile=schema.address,
-            reference=str(self._snapshot.resolve()) if self._snapshot else None,
+            reference=str(self.snapshot.resolve()) if self.snapshot else None,
             releases=pinned(releases),
             warnings=tuple(warnings),
             options=options.model_dump(mode="json"),
             nodes=counts.nodes,
             edges=counts.edges,
             # It reads the whole graph once more, as only structure does.
-            unknown=self._store.unknown() if CheckType.STRUCTURE in options.types else {},
+            unknown=self.store.unknown() if CheckType.STRUCTURE in options.types else {},
             compared_with=before.id if before else None,
             made_with=made,
         )
@@ -121,12 +112,12 @@ class Audit:
         """Go on with a run that was cut off, from the first piece of work that is not in the ledger."""
         if run.finished:
             raise UsageError(f"run {run.id} is finished", "start a new one without --resume")
-        check_store(run, self._store)
-        counts = self._store.counts()
+        check_store(run, self.store)
+        counts = self.store.counts()
         # As text: a run of format 1 has but the first digits of a digest.
-        releases = pinned(releases_of(self._snapshot, self._store.schema))
+        releases = pinned(releases_of(self.snapshot, self.store.schema))
         now_, then = (list(map(str, stated)) for stated in (releases, run.releases))
-        state, before = self._store.state(), run.made_with.get(GRAPH)
+        state, before = self.store.state(), run.made_with.get(GRAPH)
         changed = ""
         if (counts.nodes, counts.edges, now_) != (run.nodes, run.edges, then):
             changed = "the graph or the snapshot has changed since run {} began"
@@ -136,47 +127,47 @@ class Audit:
             changed = "the graph has changed since run {} began"
         if changed:
             raise LedgerError(changed.format(run.id), "start a new run without --resume")
-        self._ledger.reopen(run)
+        self.ledger.reopen(run)
         return self._work(run, counts, new=False)
 
     def _work(self, run: Run, counts: Counts, *, new: bool) -> Run:
         options = AuditOptions.model_validate(run.options)
-        units = in_working_order(make_plan(options, self._store.schema, counts), counts.edges)
-        live = self._live if options.live else None
-        before = self._ledger.run(run.compared_with) if run.compared_with else None
-        limits = self._settings
+        units = in_working_order(make_plan(options, self.store.schema, counts), counts.edges)
+        live = self.live if options.live else None
+        before = self.ledger.run(run.compared_with) if run.compared_with else None
+        limits = self.settings
         if not limits.duckdb_threads and self._is_at_most(SMALL_GRAPH, SMALL_SNAPSHOT, counts):
             # A second thread of DuckDB would have little to do, and cost as much.
             limits = limits.model_copy(update={"duckdb_threads": 1})
         with (
             working_database(limits) as db,
-            damage_named(self._snapshot),
+            damage_named(self.snapshot),
             SerialExecutor() as executor,
             Prefetcher[Any](db) as prefetcher,
         ):
             if self._is_at_most(TINY_GRAPH, TINY_SNAPSHOT, counts):
                 db.execute("SET disabled_optimizers = 'join_order'").fetchall()
-            verified = VerifiedFiles.of(self._ledger, self._settings.home) if self._settings.keep_verified else None
+            verified = VerifiedFiles.of(self.ledger, self.settings.home) if self.settings.keep_verified else None
             if verified:
                 # The working database may write there, and nowhere else.
                 allow(db, verified.of_run(run.id))
-            dates = graph_dates(self._store.meta(), self._store.schema, options.graph_date)
-            join = EvidenceJoin(db, self._snapshot, live.attach if live else attach_snapshot, dates)
-            scanned: GraphStore | GraphExtract = self._store
+            dates = graph_dates(self.store.meta(), self.store.schema, options.graph_date)
+            join = EvidenceJoin(db, self.snapshot, live.attach if live else attach_snapshot, dates)
+            scanned: GraphStore | GraphExtract = self.store
             # An embedded graph is read as fast as an extract.
-            if not isinstance(scanned, PlacedStore) and self._settings.keep_extract:
-                folder = folder_beside(self._ledger.place, "extracts", self._settings.home)
-                scanned = GraphExtract(self._store, folder, reuse=SINCE in run.made_with)
+            if not isinstance(scanned, PlacedStore) and self.settings.keep_extract:
+                folder = folder_beside(self.ledger.place, "extracts", self.settings.home)
+                scanned = GraphExtract(self.store, folder, reuse=SINCE in run.made_with)
             copy = GraphCopy(db, scanned, whole=CheckType.STRUCTURE in options.types)
             # What services and readers of papers bring is dear: it is in the ledger before much more is asked.
-            waits = (None, None) if live or self._papers else (executor, prefetcher)
-            parts = (db, self._store, copy, join, self._ledger, run, before)
-            worker = Worker(*parts, live, self._papers, verified, *waits)
+            waits = (None, None) if live or self.papers else (executor, prefetcher)
+            parts = (db, self.store, copy, join, self.ledger, run, before)
+            worker = Worker(*parts, live, self.papers, verified, *waits)
             worker.prepare(units)
             if new:
-                self._ledger.start(run)
-            done = self._ledger.done(run)
-            with _resumable(run), self._progress.step("auditing", len(units)) as step:
+                self.ledger.start(run)
+            done = self.ledger.done(run)
+            with _resumable(run), self.progress.step("auditing", len(units)) as step:
                 for unit in units:
                     worker.work(unit, done)
                     run = self._noted(run)
@@ -184,28 +175,28 @@ class Audit:
                         worker.finish()
                     step.advance()
                 executor.wait()
-            shared = {label.name: label.shares_ids_with for label in self._store.schema.labels}
-            self._ledger.link_causes(run, shared)
+            shared = {label.name: label.shares_ids_with for label in self.store.schema.labels}
+            self.ledger.link_causes(run, shared)
             if options.team_budget:
                 run = self._noted(self._let_team_decide(run, options))
-                self._ledger.link_causes(run, shared)
-            earlier = run_before(self._ledger.runs(), run)
-            with self._progress.step("comparing with the run before") if earlier else nullcontext():
+                self.ledger.link_causes(run, shared)
+            earlier = run_before(self.ledger.runs(), run)
+            with self.progress.step("comparing with the run before") if earlier else nullcontext():
                 worker.compare(units, earlier)
             run = self._noted(self._warned(run))
         # Where a service could not be looked at, the run is not whole: it goes on when the service is back.
-        is_blind = COULD_NOT_LOOK in run.team or self._ledger.unlooked(run)
-        return run if is_blind else self._ledger.finish(run)
+        is_blind = COULD_NOT_LOOK in run.team or self.ledger.unlooked(run)
+        return run if is_blind else self.ledger.finish(run)
 
     def _is_at_most(self, elements: int, size: int, counts: Counts) -> bool:
         """Tell whether the graph has at most so many nodes and edges, and the snapshot so many bytes."""
-        of_snapshot = self._snapshot.stat().st_size if self._snapshot else 0
+        of_snapshot = self.snapshot.stat().st_size if self.snapshot else 0
         return counts.total_nodes + counts.total_edges <= elements and of_snapshot <= size
 
     def _warned(self, run: Run) -> Run:
         """The run, with warnings where others changed the graph, and on what is so by construction."""
         before = run.made_with.get(GRAPH)
-        if before and self._store.state() != before:
+        if before and self.store.state() != before:
             warning = "the graph changed while it was audited: a finding may be of before or of after; audit it again"
             made = run.made_with | {GRAPH: "", CHANGED: "yes"}
             run = run.model_copy(update={"warnings": (*run.warnings, warning), "made_with": made})
@@ -213,7 +204,7 @@ class Audit:
             return run
         # What no other files bear out than those the graph was built from.
         same, counts = f"the graph was built from the same files of {built}: ", Counter[bool]()
-        for tally in self._ledger.tallies(run):
+        for tally in self.ledger.tallies(run):
             if tally.outcome is Outcome.SUPPORTED:
                 counts[bool(tally.sources) and set(tally.sources) <= set(built.split(", "))] += tally.count
         warning = (
@@ -224,9 +215,9 @@ class Audit:
 
     def _noted(self, run: Run) -> Run:
         """The run with the releases that services named by now, in the ledger too."""
-        newer = run.with_live(self._live.releases) if self._live else run
+        newer = run.with_live(self.live.releases) if self.live else run
         if newer != run:
-            self._ledger.note(newer)
+            self.ledger.note(newer)
         return newer
 
     def _let_team_decide(self, run: Run, options: AuditOptions) -> Run:
@@ -234,16 +225,16 @@ class Audit:
         from kgcheck.agents.toolbox import with_papers
         from kgcheck.audit.funnel import Funnel, TeamSources, is_note
 
-        schema = self._store.schema
-        dates = graph_dates(self._store.meta(), schema, options.graph_date)
-        with SnapshotSource(self._snapshot, schema, self._settings, self._live, dates) as source:
-            reader = self._papers.reader if self._papers else None
-            asking, outside = with_papers(source, schema, self._live, reader)
-            sources = TeamSources(asking, outside, self._live, self._make_brain)
-            funnel = Funnel(self._store, sources, self._ledger, self._settings.home / "transcripts")
-            ways = funnel.decide(run, options, self._progress)
+        schema = self.store.schema
+        dates = graph_dates(self.store.meta(), schema, options.graph_date)
+        with SnapshotSource(self.snapshot, schema, self.settings, self.live, dates) as source:
+            reader = self.papers.reader if self.papers else None
+            asking, outside = with_papers(source, schema, self.live, reader)
+            sources = TeamSources(asking, outside, self.live, self.make_brain)
+            funnel = Funnel(self.store, sources, self.ledger, self.settings.home / "transcripts")
+            ways = funnel.decide(run, options, self.progress)
         if not options.keep_all:
-            self._ledger.drop_unlooked(run)
+            self.ledger.drop_unlooked(run)
         # A run that goes on has some from before.
         warnings = [text for text in run.warnings if not is_note(text)]
         return run.model_copy(update={"team": ways, "warnings": (*warnings, *funnel.notes)})

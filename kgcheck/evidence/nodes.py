@@ -115,16 +115,11 @@ class EvidenceJoin:
         if authority.other:
             self.tables.add(
                 "gap",
-                """
-                SELECT task, $source AS source, $cause AS cause FROM task
+                f"""
+                SELECT task, $source AS source, '{Reason.REFERENCE_MISSING.value}' AS cause FROM task
                 WHERE NOT regexp_full_match(head, $issued) AND regexp_full_match(head, $pattern)
                 """,
-                {
-                    "source": authority.other,
-                    "cause": Reason.REFERENCE_MISSING.value,
-                    "issued": authority.pattern,
-                    "pattern": label.id_pattern,
-                },
+                {"source": authority.other, "issued": authority.pattern, "pattern": label.id_pattern},
             )
 
     def _malformed(self, label: Label) -> None:
@@ -219,28 +214,22 @@ class EvidenceJoin:
             "evidence",
             f"""
             SELECT task, $source AS source, release_id, record,
-                   CASE WHEN too_old THEN 'silent' WHEN reason IS NULL OR reason = $formatting THEN 'supports'
+                   CASE WHEN too_old THEN 'silent'
+                        WHEN reason IS NULL OR reason = '{Reason.FORMATTING.value}' THEN 'supports'
                         ELSE 'contradicts' END AS stance,
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, $tier AS tier,
-                   CASE WHEN too_old THEN $older ELSE reason END AS reason, value, 'fact' AS about,
+                   CASE WHEN too_old THEN {_OLDER} ELSE reason END AS reason, value, 'fact' AS about,
                    CASE WHEN NOT too_old THEN candidates END AS candidates
             FROM (SELECT s.*, place.release_id, place.record,
-                         coalesce(reason IN ($mismatch, $outdated) AND {_MAY_BE_OLDER if check.synonyms else _IS_OLDER}
+                         coalesce(reason IN ({_MISMATCH}, '{Reason.VALUE_OUTDATED.value}')
+                                  AND {_MAY_BE_OLDER if check.synonyms else _IS_OLDER}
                                   AND NOT is_impossible(own, names), false) AS too_old
                   FROM (SELECT a.task, a.value AS own, array_to_string(s.now, ' ') AS names,
                                coalesce({_PLACE.format(of="s.stating")}, s.stating[1]) AS place, {judged}
                         FROM node_key a JOIN reference_value s ON s.id = a.base) s
                   JOIN ref.release r ON r.id = place.release_id)
             """,
-            {
-                "source": source,
-                "tier": tier,
-                "formatting": Reason.FORMATTING.value,
-                "mismatch": Reason.VALUE_MISMATCH.value,
-                "outdated": Reason.VALUE_OUTDATED.value,
-                "older": Reason.REFERENCE_OLDER.value,
-                "dated": self._dates.get(label.name, ""),
-            },
+            {"source": source, "tier": tier, "dated": self._dates.get(label.name, "")},
         )
         # One without a date is neither older nor newer: it does not speak, and what it states is no plain error.
         self.tables.add(
@@ -250,14 +239,9 @@ class EvidenceJoin:
                    'supports' AS stance, 'closed' AS world, $tier AS tier, place.value AS value, 'fact' AS about
             FROM (SELECT a.task, {_PLACE.format(of="s.undated")} AS place
                   FROM node_key a JOIN reference_value s ON s.id = a.base WHERE s.undated IS NOT NULL)
-            SEMI JOIN (FROM evidence WHERE reason IN ($mismatch, $older)) USING (task) WHERE place IS NOT NULL
+            SEMI JOIN (FROM evidence WHERE reason IN ({_MISMATCH}, {_OLDER})) USING (task) WHERE place IS NOT NULL
             """,
-            {
-                "source": source,
-                "tier": tier,
-                "mismatch": Reason.VALUE_MISMATCH.value,
-                "older": Reason.REFERENCE_OLDER.value,
-            },
+            {"source": source, "tier": tier},
         )
 
     def scores(self, pattern: Pattern, head: Label, tail: Label, check: EdgeCheck, cited: Cited | None = None) -> None:
@@ -295,13 +279,13 @@ class EvidenceJoin:
             "evidence",
             f"""
             SELECT task, $source AS source, release_id, record,
-                   CASE WHEN reason IS NULL THEN 'supports' WHEN reason = $older THEN 'silent' ELSE 'contradicts' END
+                   CASE WHEN reason IS NULL THEN 'supports' WHEN reason = {_OLDER} THEN 'silent' ELSE 'contradicts' END
                    AS stance,
-                   CASE WHEN reason = $older THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier, reason,
+                   CASE WHEN reason = {_OLDER} THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier, reason,
                    score::DECIMAL(18, 3)::DOUBLE::VARCHAR AS value, 'fact' AS about
             FROM (
-                SELECT *, CASE WHEN own IS NULL THEN $missing WHEN round(abs(score - own), 6) <= $most THEN NULL
-                               WHEN is_older(released, $dated) THEN $older ELSE $mismatch END AS reason
+                SELECT *, CASE WHEN own IS NULL THEN {_MISSING} WHEN round(abs(score - own), 6) <= $most THEN NULL
+                               WHEN is_older(released, $dated) THEN {_OLDER} ELSE {_MISMATCH} END AS reason
                 FROM (SELECT s.*, try_cast(t.value AS DOUBLE) AS own FROM ({stated}) s JOIN task t USING (task))
                 QUALIFY row_number() OVER (
                     PARTITION BY task ORDER BY recency DESC, abs(score - own), score DESC, release_id, record) = 1)
@@ -311,9 +295,6 @@ class EvidenceJoin:
                 "relation": check.link,
                 "most": check.score.most,
                 "dated": self._dates.get(str(pattern), ""),
-                "missing": Reason.VALUE_MISSING.value,
-                "older": Reason.REFERENCE_OLDER.value,
-                "mismatch": Reason.VALUE_MISMATCH.value,
             },
         )
         self.tables.put("unseen", "FROM ends ANTI JOIN evidence USING (task)")
@@ -411,7 +392,7 @@ class EvidenceJoin:
             f"""
             SELECT task, $source AS source, release_id, head_now AS record, 'silent' AS stance,
                    CASE WHEN too_old THEN 'open' ELSE 'closed' END AS world, 'owner' AS tier,
-                   CASE WHEN too_old THEN '{Reason.REFERENCE_OLDER.value}'
+                   CASE WHEN too_old THEN {_OLDER}
                         WHEN impossible THEN '{Reason.MALFORMED_ID.value}' END AS reason,
                    'not in this release' || CASE WHEN too_old THEN {_NEWER} ELSE '' END AS value, 'fact' AS about,
                    CASE WHEN intended IS NOT NULL THEN [intended] END AS replacements
@@ -436,12 +417,16 @@ _STATING = """list({{'value': {value}, 'release_id': release_id, 'record': recor
 _PLACE = "list_filter({of}, lambda x: folded(x.value) = folded(a.value))[1]"
 """SQL for the places of values, and for the place of the value that the graph has."""
 
+_OLDER, _MISSING, _MISMATCH = (
+    literal(reason.value) for reason in (Reason.REFERENCE_OLDER, Reason.VALUE_MISSING, Reason.VALUE_MISMATCH)
+)
+
 _VALUE_COMPARISON = f"""
-    CASE WHEN folded(coalesce(a.value, '')) = '' THEN '{Reason.VALUE_MISSING.value}'
+    CASE WHEN folded(coalesce(a.value, '')) = '' THEN {_MISSING}
          WHEN list_contains(s.now, a.value) THEN NULL
          WHEN {{same}} THEN '{Reason.FORMATTING.value}'
          WHEN list_contains(s.former, folded(a.value)) THEN '{Reason.VALUE_OUTDATED.value}'
-         ELSE '{Reason.VALUE_MISMATCH.value}' END AS reason,
+         ELSE {_MISMATCH} END AS reason,
     array_to_string(s.now, '; ') AS value, CASE WHEN len(s.now) > 1 THEN s.now END AS candidates
 """
 
@@ -449,7 +434,7 @@ _LACKING = f"""list_filter(s.every, lambda x: NOT list_contains(
     list_transform(coalesce({SPLIT_SQL.format(items="a.items")}, []), lambda y: folded(y)), folded(x)))"""
 
 _LIST_COMPARISON = f"""
-    CASE WHEN len({_LACKING}) > 0 THEN '{Reason.VALUE_MISSING.value}' END AS reason,
+    CASE WHEN len({_LACKING}) > 0 THEN {_MISSING} END AS reason,
     CASE WHEN len({_LACKING}) > 0 THEN {JOINED_SQL.format(items=_LACKING)}
          ELSE {JOINED_SQL.format(items="s.every")} END AS value,
     NULL::VARCHAR[] AS candidates

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -179,22 +180,17 @@ def refuse_out(out: Path) -> None:
         raise SnapshotError(f"cannot write the snapshot {out}: its path holds a question mark", "name another --out")
 
 
+@dataclass(eq=False)
 class _Builder:
-    def __init__(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        schema: Schema,
-        settings: Settings,
-        releases: Mapping[str, str],
-        words: SnapshotWords,
-        folder: Path,
-    ) -> None:
-        self._db = db
-        self._settings = settings
-        self._words = words
-        self._releases = releases
-        self._folder = folder
-        self.writer = SnapshotWriter(db, schema)
+    db: duckdb.DuckDBPyConnection
+    schema: Schema
+    settings: Settings
+    releases: Mapping[str, str]
+    words: SnapshotWords
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.writer = SnapshotWriter(self.db, self.schema)
 
     def add(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path) -> KgcheckError | None:
         """Add a file; return why nothing of it was added, if it does not fit."""
@@ -203,7 +199,7 @@ class _Builder:
             check_file(path, whole_lines=file.whole_lines and file.format != "facts")
             if file.format == "facts":
                 dated = {"retrieved_at": file_date(path)}
-                add_facts(self._db, path.parent, self._words, lambda row: self.writer.add_release(dated | row))
+                add_facts(self.db, path.parent, self.words, lambda row: self.writer.add_release(dated | row))
             else:
                 self._add(recipe, file, path)
         except (InputError, MissingExtra) as error:
@@ -222,11 +218,11 @@ class _Builder:
         if parsed is not None:
             self._add_parsed(recipe, file, number, parsed)
         elif file.format == ONTOLOGY:
-            for rows in read_ontology(path, file.prefix.removesuffix(":"), self._settings):
+            for rows in read_ontology(path, file.prefix.removesuffix(":"), self.settings):
                 self._add_parsed(recipe, file, number, rows)
         elif file.format in STREAMS:
             # Entries by the thousand, so that a file need not fit into memory; the last one tells its date.
-            for rows, newest in STREAMS[file.format](path, file, terms_of(self._db)):
+            for rows, newest in STREAMS[file.format](path, file, terms_of(self.db)):
                 released = newest or released
                 self._add_parsed(recipe, file, number, rows)
             self.writer.date_release(number, self._named(recipe, file, path, released), released)
@@ -245,7 +241,7 @@ class _Builder:
                 "released": released,
                 "licence": recipe.licence,
                 "url_template": recipe.url_template,
-                "file": str(path.relative_to(self._folder)),
+                "file": str(path.relative_to(self.folder)),
                 "sha256": sha256_of(path),
                 "retrieved_at": file_date(path),
             }
@@ -255,7 +251,7 @@ class _Builder:
 
     def _named(self, recipe: ReferenceRecipe, file: ReferenceFile, path: Path, released: str) -> str:
         """The release of a file that does not name it: what the user says, else what the recipe does."""
-        stated = self._releases.get(recipe.source) or file.release.replace("{released}", released)
+        stated = self.releases.get(recipe.source) or file.release.replace("{released}", released)
         return stated or undated_release(path)
 
     def _add_parsed(self, recipe: ReferenceRecipe, file: ReferenceFile, release_id: int, parsed: Rows) -> None:
@@ -269,18 +265,18 @@ class _Builder:
     def _add_selected(self, recipe: ReferenceRecipe, release_id: int, file: ReferenceFile, path: Path) -> None:
         """Add what the selects of a recipe give, some of which read the rows of other sources."""
         for other in recipe.after:
-            if not self._db.execute("FROM release WHERE source = ? LIMIT 1", [other]).fetchall():
+            if not self.db.execute("FROM release WHERE source = ? LIMIT 1", [other]).fetchall():
                 raise InputMissing(
                     f"{path} can only be used together with a file of {other}",
                     f"add one to the folder, or take {path.name} out",
                 )
         form = Form(file.header, file.columns, file.delimiter, file.quoted, file.comment, file.format == "lines")
-        open_tsv(self._db, "file", path, form)
+        open_tsv(self.db, "file", path, form)
         of_release = {"id": release_id, "source": recipe.source}
         for rows in file.rows:
             select = f"SELECT $id AS release_id, $source AS source, * FROM ({rows.select})"
             try:
-                self._db.execute(f"INSERT INTO {rows.table} BY NAME {select}", of_release).fetchall()
+                self.db.execute(f"INSERT INTO {rows.table} BY NAME {select}", of_release).fetchall()
             except duckdb.BinderException as error:
                 raise InputFormat(
                     f"{path} has other columns than the recipe of {recipe.source!r} expects: {first_words(error)}",
@@ -297,7 +293,7 @@ class _Builder:
         given = 0
         for table, wrong in _BAD_ROWS.items():
             counts = f"SELECT count(*), count(*) FILTER ({wrong}) FROM {table} WHERE release_id = ?"
-            ((rows, bad),) = self._db.execute(counts, [release_id]).fetchall()
+            ((rows, bad),) = self.db.execute(counts, [release_id]).fetchall()
             given += rows
             if bad:
                 raise InputFormat(f"{path} gives {bad} rows of {table} that name nothing", "it may be broken")

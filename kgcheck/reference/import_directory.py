@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -156,48 +157,44 @@ def _unwritable(out: Path, error: OSError | duckdb.Error) -> InputError:
     return InputError(f"cannot write {out}: {why}", write_hint(error, "another --out"))
 
 
+@dataclass(eq=False)
 class _Build:
-    def __init__(
-        self,
-        db: duckdb.DuckDBPyConnection,
-        schema: Schema,
-        recipe: Recipe,
-        releases: Sequence[SourceRelease],
-        out: Path,
-    ) -> None:
-        self._db = db
-        self._schema = schema
-        self._recipe = recipe
-        self._sources = {release.source for release in releases}
-        self._out = out
+    db: duckdb.DuckDBPyConnection
+    schema: Schema
+    recipe: Recipe
+    releases: Sequence[SourceRelease]
+    out: Path
+
+    def __post_init__(self) -> None:
+        self._sources = {release.source for release in self.releases}
         listed = "SELECT DISTINCT source FROM ref.topic WHERE topic = 'entity' AND complete"
-        self._complete = {str(source) for (source,) in db.execute(listed).fetchall()}
+        self._complete = {str(source) for (source,) in self.db.execute(listed).fetchall()}
 
     def write(self, partial: Path, progress: Progress) -> tuple[tuple[BuiltFile, ...], dict[str, dict[str, int]]]:
         """Write every file of the recipe into a folder; return the files, and the pairs left out by file and why."""
         files: list[BuiltFile] = []
         left_out: dict[str, dict[str, int]] = {}
-        with progress.step("building the import directory", len(self._recipe.files)) as step:
+        with progress.step("building the import directory", len(self.recipe.files)) as step:
             self._list_ids()
-            for edges in self._recipe.edges:
-                pattern = self._schema.pattern(edges.head, edges.relation, edges.tail)
+            for edges in self.recipe.edges:
+                pattern = self.schema.pattern(edges.head, edges.relation, edges.tail)
                 if causes := self._select_edges(edges, pattern):
                     left_out[edges.file] = causes
                 files.append(self._write_edges(edges, pattern, partial / edges.file))
                 step.advance()
-            for nodes in self._recipe.nodes:
-                files.append(self._write_nodes(nodes, self._schema.label(nodes.label), partial / nodes.file))
+            for nodes in self.recipe.nodes:
+                files.append(self._write_nodes(nodes, self.schema.label(nodes.label), partial / nodes.file))
                 step.advance()
-        order = [entry.file for entry in self._recipe.files]
+        order = [entry.file for entry in self.recipe.files]
         files.sort(key=lambda file: order.index(file.file))
         return tuple(files), left_out
 
     def _list_ids(self) -> None:
         """Tables ``ids <label>``, what the authority lists, and ``named <label>``, what edges will name."""
-        for label in self._schema.labels:
+        for label in self.schema.labels:
             issuer = label.authority
             namespace = f"AND namespace = {literal(issuer.namespace)}" if issuer.namespace else ""
-            self._db.execute(f"""
+            self.db.execute(f"""
                 CREATE TEMP TABLE {_ids(label)} AS SELECT DISTINCT id, source FROM ref.lifecycle
                 WHERE source = {_issuer(label, "id")} AND state = 'current'
                   AND regexp_full_match(id, {literal(label.id_pattern)}) {namespace};
@@ -227,12 +224,12 @@ class _Build:
 
         A pair is taken from the first of the sources that states it.
         """
-        head, tail = self._schema.label(pattern.head), self._schema.label(pattern.tail)
+        head, tail = self.schema.label(pattern.head), self.schema.label(pattern.tail)
         columns = "head VARCHAR, tail VARCHAR, score DOUBLE, cited VARCHAR, source VARCHAR"
-        self._db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE edge ({columns})").fetchall()
         pairs = ", ".join(f"({literal(check.source)}, {literal(check.link)})" for check in pattern.checks)
         denied = f"NOT retracted AND {f'(source, relation) IN ({pairs})' if pairs else 'false'}"
-        self._db.execute(f"""
+        self.db.execute(f"""
             CREATE OR REPLACE TEMP TABLE denied AS
             SELECT DISTINCT {_ends(pattern)} FROM ref.link WHERE negated AND {denied}""").fetchall()
         left_out = Counter[str]()
@@ -241,7 +238,7 @@ class _Build:
         for source, cited, check in asked:
             links = self._links(check, pattern, cited)
             enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
-            self._db.execute(f"""
+            self.db.execute(f"""
                 CREATE OR REPLACE TEMP TABLE candidate AS
                 WITH stated AS (
                     SELECT head, tail, max_by(score, [recency, score]) AS score, cited FROM ({links}) GROUP BY ALL
@@ -254,7 +251,7 @@ class _Build:
                   AND NOT EXISTS (FROM edge e WHERE e.head = c.head AND e.tail = c.tail)""").fetchall()
             left_out.update(self._left_out(head, tail))
         for end, label in (("head", head), ("tail", tail)):
-            self._db.execute(
+            self.db.execute(
                 f"INSERT INTO {_named(label)} SELECT DISTINCT {end}, source FROM edge "
                 f"WHERE {end} NOT IN (SELECT id FROM {_named(label)})"
             ).fetchall()
@@ -266,7 +263,7 @@ class _Build:
         patterns = {"head": literal(head.id_pattern), "tail": literal(tail.id_pattern)}
         formed = " AND ".join(f"regexp_full_match({end}, {pattern})" for end, pattern in patterns.items())
         return dict(
-            self._db.execute(f"""
+            self.db.execute(f"""
                 SELECT CASE WHEN has_nodes THEN 'a denial' WHEN {formed} THEN 'an id that is not current'
                             ELSE 'an id of another form' END AS why, count(*)
                 FROM candidate WHERE (has_nodes AND is_denied) OR NOT (has_nodes OR is_denied OR {elsewhere})
@@ -280,7 +277,7 @@ class _Build:
         source = literal(label.authority.source)
         filed = f"SELECT id FROM ref.lifecycle WHERE source = {source} AND coalesce(namespace, '') <> ''"
         elsewhere = f"{column} IN ({filed} AND {filed_elsewhere(label, 'lifecycle')})"
-        first = next(other for other in self._schema.labels if other.authority.source == label.authority.source)
+        first = next(other for other in self.schema.labels if other.authority.source == label.authority.source)
         return elsewhere if label is first else f"({elsewhere} OR {column} NOT IN ({filed}))"
 
     def _links(self, check: EdgeCheck, pattern: Pattern, cited: str) -> str:
@@ -294,7 +291,7 @@ class _Build:
             cites = f"coalesce({cites} || ' (' || {channel} || ')', {cites})"
         loop = "AND head_now <> tail_now" if pattern.head == pattern.tail and not pattern.loops else ""
         of_source = f"source = {literal(check.source)} AND relation = {literal(check.link)}"
-        ((releases,),) = self._db.execute(
+        ((releases,),) = self.db.execute(
             f"SELECT count(DISTINCT release_id) FROM ref.link WHERE {of_source}"
         ).fetchall()
         # A link of either order is one where order means nothing, and so are two records that name the ends.
@@ -318,14 +315,14 @@ class _Build:
             if columns[column] == "NULL":
                 unfilled.append(name)
         rows = self._copy(columns, "FROM edge", path)
-        found = self._db.execute("SELECT DISTINCT source FROM edge ORDER BY 1").fetchall()
+        found = self.db.execute("SELECT DISTINCT source FROM edge ORDER BY 1").fetchall()
         return _built(entry, rows, [str(source) for (source,) in found], unfilled)
 
     def _write_nodes(self, entry: NodeFile, label: Label, path: Path) -> BuiltFile:
         issuer = _issuer(label, "id")
         issued = f"AND {issuer} IN ({', '.join(map(literal, entry.sources))})" if entry.sources else ""
         linked = f"AND id IN (SELECT id FROM {_named(label)})" if entry.linked else ""
-        self._db.execute(f"""
+        self.db.execute(f"""
             CREATE OR REPLACE TEMP TABLE node AS
             SELECT id, min(source) AS source FROM (
                 SELECT * FROM {_ids(label)} WHERE true {issued} {linked}
@@ -353,7 +350,7 @@ class _Build:
                 columns[column] = "NULL"
                 unfilled.append(name)
         rows = self._copy(columns, f"FROM node {' '.join(joins)}", path)
-        found = {str(source) for (source,) in self._db.execute("SELECT DISTINCT source FROM node").fetchall()}
+        found = {str(source) for (source,) in self.db.execute("SELECT DISTINCT source FROM node").fetchall()}
         return _built(entry, rows, sorted((found | sources) & self._sources if rows else []), unfilled)
 
     def _stating(self, entry: NodeFile, label: Label, name: str) -> AttributeCheck | None:
@@ -382,19 +379,19 @@ class _Build:
             UNION ALL SELECT n.id, l.head_now, 2 FROM node n JOIN ref.link l ON l.tail_now = {base(label, "n.id")}
             WHERE l.source = {literal(check.otherwise.source)} AND l.relation = {literal(check.otherwise.link)}
               AND NOT l.negated AND NOT l.retracted"""
-        self._db.execute(f"""
+        self.db.execute(f"""
             CREATE OR REPLACE TEMP TABLE stated_value AS
             SELECT * FROM ({stated}) QUALIFY place = min(place) OVER (PARTITION BY id)""").fetchall()
-        separator, value = literal(self._recipe.format.list_separator), "min(value)"
+        separator, value = literal(self.recipe.format.list_separator), "min(value)"
         if label.properties[name].type == "strings":
             # A name with the separator in it would be read as two.
             whole = f"FILTER (NOT contains(value, {separator}))"
             value = f"string_agg(DISTINCT value, {separator} ORDER BY value) {whole}"
-        self._db.execute(f"""
+        self.db.execute(f"""
             CREATE OR REPLACE TEMP TABLE {identifier(f"values {name}")} AS
             SELECT id, {value} AS {identifier(f"value {name}")} FROM stated_value GROUP BY id""").fetchall()
         of_place = {1: check.source, 2: check.otherwise.source if check.otherwise else ""}
-        return {of_place[place] for (place,) in self._db.execute("SELECT DISTINCT place FROM stated_value").fetchall()}
+        return {of_place[place] for (place,) in self.db.execute("SELECT DISTINCT place FROM stated_value").fetchall()}
 
     def _copy(self, columns: dict[str, str], source: str, path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -404,12 +401,12 @@ class _Build:
         form = "FORMAT csv, DELIMITER '\t', HEADER true, NULL ''"
         select = f"SELECT {cells} {source} ORDER BY ALL"
         try:
-            ((rows,),) = self._db.execute(f"COPY ({select}) TO {literal(str(path))} ({form})").fetchall()
+            ((rows,),) = self.db.execute(f"COPY ({select}) TO {literal(str(path))} ({form})").fetchall()
         except duckdb.IOException as error:
             # Else it is the working database that is full.
             if str(path) not in str(error):
                 raise
-            raise _unwritable(self._out, error) from error
+            raise _unwritable(self.out, error) from error
         return int(rows)
 
 

@@ -25,7 +25,7 @@ from kgcheck.reference.overlay import attach_overlay, attach_snapshot
 from kgcheck.settings import Settings
 from tests.support import examples
 from tests.support.audits import audited, comparable, demo
-from tests.support.facts import SCHEMA, Facts, triple, verdict_on
+from tests.support.facts import SCHEMA, Facts
 from tests.support.snapshots import CROWDS, MANY, TERMS, crowded_snapshots
 
 TRIPLES = (CheckType.TRIPLE,)
@@ -118,31 +118,30 @@ def test_under_live_answers_that_say_nothing_the_same_links_count(
         assert observed[0] == observed[1]
 
 
-def test_a_pair_scored_above_the_cut_off_is_plainly_supported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scores", "turned", "ended"),
+    [
+        ([0.9], [], "confirmed"),
+        ([0.399], [None], "below_threshold"),
+        # A link without a score counts beside three below the cut-off.
+        ([None, 0.1, 0.2, 0.3], [], "confirmed"),
+    ],
+)
+def test_a_pair_is_plainly_supported_by_its_scores(
+    scores: list[float | None], turned: list[float | None], ended: str, tmp_path: Path
+) -> None:
     facts = Facts()
     facts.release("uniprot", complete=True).entities("Protein", "P10001", "P10002")
-    facts.release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.9, record="r1")
-    plain, verdicts = plain_and_verdicts(facts.build(tmp_path), SCHEMA.pattern("Protein", "ACTS_ON", "Protein"))
-    assert plain
-    assert {verdicts[pair][:2] for pair in plain} == {("supported", "confirmed")}
-
-
-def test_a_pair_scored_below_the_cut_off_in_one_order_is_not_plainly_supported(tmp_path: Path) -> None:
-    facts = Facts()
-    string = facts.release("string", complete=True).link("ACTS_ON", "P10001", "P10002", 0.399, record="r1")
-    string.link("ACTS_ON", "P10002", "P10001", record="r1")
-    plain, verdicts = plain_and_verdicts(facts.build(tmp_path), SCHEMA.pattern("Protein", "ACTS_ON", "Protein"))
-    assert not plain
-    assert verdicts["P10001 P10002"][:2] == ("refuted", "below_threshold")
-
-
-def test_a_link_without_a_score_counts_beside_three_below_the_cut_off(tmp_path: Path) -> None:
-    string = (facts := Facts()).release("string", complete=True).link("ACTS_ON", "P10001", "P10002", record="r4")
-    for number, score in enumerate((0.1, 0.2, 0.3)):
+    string = facts.release("string", complete=True)
+    for number, score in enumerate(scores):
         string.link("ACTS_ON", "P10001", "P10002", score, record=f"r{number}")
-    assert (
-        verdict_on(facts.build(tmp_path), triple("Protein P10001", "ACTS_ON", "Protein P10002")).reason == "confirmed"
-    )
+    for number, score in enumerate(turned):
+        string.link("ACTS_ON", "P10002", "P10001", score, record=f"r{number}")
+    plain, verdicts = plain_and_verdicts(facts.build(tmp_path), SCHEMA.pattern("Protein", "ACTS_ON", "Protein"))
+
+    assert verdicts["P10001 P10002"][1] == ended
+    assert bool(plain) == (len(scores + turned) == 1)
+    assert {verdicts[pair][1] for pair in plain} <= {"confirmed"}
 
 
 @pytest.mark.slow
