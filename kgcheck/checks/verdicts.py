@@ -16,7 +16,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, agrees, first, place, signature_of
-from kgcheck.model import INFORMS, CheckType, Evidence, Gap, Outcome, Reason, Stance, Tier, Verdict, World
+from kgcheck.model import (
+    INFORMS,
+    CheckType,
+    Evidence,
+    Gap,
+    Outcome,
+    Reason,
+    Stance,
+    Tier,
+    Verdict,
+    World,
+)
 
 PRIOR: dict[Tier, float] = {Tier.OWNER: 0.99, Tier.CURATED: 0.95, Tier.COMPUTED: 0.80, Tier.TEXT: 0.70}
 """Confidence in one record that speaks, by tier: a convention, not a measurement. A score replaces it for
@@ -89,7 +100,14 @@ def verdict(kind: CheckType, evidence: Iterable[Evidence], gaps: Sequence[Gap] =
 
 
 def judge(signature: Signature) -> Judgement:
-    """Judge every task that has this signature; see the module docstring for the order of the decision."""
+    """Judge every task that has this signature.
+
+    Args:
+        signature: What was observed and what could not be.
+
+    Returns:
+        The judgement; see the module docstring for the order of the decision.
+    """
     facts = [o for o in signature.observations if o.about == "fact"]
     if signature.type is CheckType.POTENTIAL:
         decided = _decide(CheckType.POTENTIAL, facts, signature.gaps)
