@@ -93,7 +93,12 @@ def finding_rows(
     _collect(tables)
     completes = Filling.COMPLETED in _plan(db, kind)
     if completes:
-        _complete(db)
+        # Lists with the names that they lack.
+        lacking = db.execute(f"""
+            SELECT task, value, stated FROM found_known JOIN repair_plan p USING (verdict, replaced, offered)
+            WHERE p.fills = '{Filling.COMPLETED.value}'""").fetchall()
+        whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in lacking]
+        put_arrow(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
     of_end = "SELECT {end}_label, {end} FROM found JOIN found_piece USING (place)"
     names.put(db, " UNION ".join(of_end.format(end=end) for end in ("head", "tail")))
     rows = db.sql(f"SELECT * EXCLUDE (task) FROM ({_rows(run, kind, completes)}) ORDER BY task").to_arrow_table()
@@ -221,15 +226,6 @@ def _plan(db: duckdb.DuckDBPyConnection, kind: CheckType) -> set[Filling]:
             fillings.add(plan.to)
     put_arrow(db, "repair_plan", pa.Table.from_pylist(plans, _PLAN))
     return fillings
-
-
-def _complete(db: duckdb.DuckDBPyConnection) -> None:
-    """Table ``whole_value``: lists with the names that they lack."""
-    rows = db.execute(f"""
-        SELECT task, value, stated FROM found_known JOIN repair_plan p USING (verdict, replaced, offered)
-        WHERE p.fills = '{Filling.COMPLETED.value}'""").fetchall()
-    whole = [{"task": task, "whole": completed(value, stated)} for task, value, stated in rows]
-    put_arrow(db, "whole_value", pa.Table.from_pylist(whole, _WHOLE))
 
 
 _RANK = {

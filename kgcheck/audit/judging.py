@@ -57,7 +57,16 @@ _SIGNATURES_OF_ONE = f"""
 
 def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     """Make ``signature_verdict``, what each evidence signature comes to, and ``judged``, how each task ended."""
-    db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {_signatures(db)}").fetchall()
+    db.execute("""
+        CREATE OR REPLACE TEMP TABLE task_pieces AS
+        SELECT task, coalesce(e.pieces, 0) AS observed, coalesce(g.pieces, 0) AS missing FROM task
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM evidence GROUP BY task) e USING (task)
+        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)""").fetchall()
+    # Nearly all have one observation or gap, which spares them lists.
+    others = "(SELECT task FROM task_pieces WHERE observed > 1 OR missing > 1)"
+    of_others = _SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")
+    select = f"{of_others} UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"
+    db.execute(f"CREATE OR REPLACE TEMP TABLE task_signature AS {select}").fetchall()
     db.execute(_SIGNATURE_VERDICT).fetchall()
     signatures = db.execute("SELECT DISTINCT signature FROM task_signature").fetchall()
     rows = []
@@ -69,19 +78,6 @@ def judge_tasks(db: duckdb.DuckDBPyConnection, kind: CheckType) -> None:
     db.execute("""
         CREATE OR REPLACE TEMP TABLE judged AS SELECT task, number AS verdict, outcome, reason, confidence, note
         FROM task_signature JOIN signature_verdict USING (signature)""").fetchall()
-
-
-def _signatures(db: duckdb.DuckDBPyConnection) -> str:
-    """A select of the signature of every task: nearly all have one observation or gap, which spares them lists."""
-    db.execute("""
-        CREATE OR REPLACE TEMP TABLE task_pieces AS
-        SELECT task, coalesce(e.pieces, 0) AS observed, coalesce(g.pieces, 0) AS missing FROM task
-        LEFT JOIN (SELECT task, count(*) AS pieces FROM evidence GROUP BY task) e USING (task)
-        LEFT JOIN (SELECT task, count(*) AS pieces FROM gap GROUP BY task) g USING (task)""").fetchall()
-    others = "(SELECT task FROM task_pieces WHERE observed > 1 OR missing > 1)"
-    return f"""
-    {_SIGNATURES.format(tasks=others, of=f"SEMI JOIN {others} USING (task)")}
-    UNION ALL BY NAME ({_SIGNATURES_OF_ONE})"""
 
 
 def tallies(db: duckdb.DuckDBPyConnection, pieces: Sequence[Piece]) -> list[list[Tally]]:

@@ -1,7 +1,7 @@
 """Papers on the edges of an audit: what an index says of them, and whether the papers that they cite bear them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -53,7 +53,14 @@ class Papers:
 
     def add(self, tables: WorkingTables, pieces: Iterable[Piece]) -> bool:
         """Add what papers say of the judged tasks of pieces to the table ``evidence``, or that they are silent."""
-        to_read = {task: (triple, outcome) for piece in pieces for task, triple, outcome in self._next(tables, piece)}
+        to_read: dict[int, tuple[Triple, Outcome]] = {}
+        for piece in pieces:
+            if piece.unit.pattern and self._left > 0 and self.reads(piece.unit):
+                rows = least_decided(tables.db, piece, self._left)
+                self._left -= len(rows)
+                self.edges_read += len(rows)
+                edges = ((task, _triple(piece.unit.pattern, head, tail), outcome) for task, head, tail, outcome in rows)
+                to_read |= {task: (triple, outcome) for task, triple, outcome in edges}
         if not to_read:
             return False
         failed = dict[Triple, str]()
@@ -77,17 +84,6 @@ class Papers:
         read = f"papers were asked about {self.edges_read:,} edges and speak of {spoken:,}"
         notes = [f"{read}; of {spoken - deciding:,} they only inform"] if deciding < spoken else [read]
         return notes + [f"papers on {how_many(n, 'edge')} were not judged: {why}" for why, n in self._failed.items()]
-
-    def _next(self, tables: WorkingTables, piece: Piece) -> Iterator[tuple[int, Triple, Outcome]]:
-        """The tasks of a piece about which papers are to be read, as far as the limit allows."""
-        pattern = piece.unit.pattern
-        if pattern is None or self._left <= 0 or not self.reads(piece.unit):
-            return
-        rows = least_decided(tables.db, piece, self._left)
-        self._left -= len(rows)
-        self.edges_read += len(rows)
-        for task, head, tail, outcome in rows:
-            yield task, _triple(pattern, head, tail), outcome
 
     def reads(self, unit: Unit) -> bool:
         """Tell whether papers are searched about such tasks: edges are said in words, and their scores are not."""
@@ -116,7 +112,11 @@ class EdgeCitations:
             "SELECT task, head, tail, value FROM task WHERE task BETWEEN ? AND ? ORDER BY task",
             [piece.first, piece.last],
         ).fetchall()
-        cited = self._cited(tables, pattern)
+        # All papers that the edges of the present tasks cite, those of other tasks among them.
+        cited: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        select = f"FROM {self._copy.cited(pattern)} SEMI JOIN task USING (head, tail)"
+        for head, tail, paper in tables.db.execute(select).fetchall():
+            cited[head, tail].add(paper)
         gone = self._retracted(tables, {paper for papers in cited.values() for paper in papers})
         edges = {(head, tail): _triple(pattern, head, tail) for _, head, tail, _ in rows}
         claims = self._reader.claims(edges.values()) if self._reader else {}
@@ -166,14 +166,6 @@ class EdgeCitations:
                 self._stopped = why
             return why
         return found or Reason.NOT_COVERED
-
-    def _cited(self, tables: WorkingTables, pattern: Pattern) -> dict[tuple[str, str], set[str]]:
-        """All papers that the edges of the present tasks cite, those of other tasks among them."""
-        cited = f"FROM {self._copy.cited(pattern)} SEMI JOIN task USING (head, tail)"
-        found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        for head, tail, paper in tables.db.execute(cited).fetchall():
-            found[head, tail].add(paper)
-        return found
 
     def _retracted(self, tables: WorkingTables, papers: Iterable[str]) -> dict[str, Evidence]:
         """Evidence of each retracted paper, from the snapshot or the index."""

@@ -11,19 +11,7 @@ from typing import NamedTuple
 from kgcheck.checks.lists import items_of, joined, separator_of
 from kgcheck.checks.signature import Signature, signature_of
 from kgcheck.checks.verdicts import Judgement, judge
-from kgcheck.model import (
-    Change,
-    ChangeKind,
-    CheckTask,
-    CheckType,
-    Evidence,
-    Outcome,
-    Reason,
-    Stance,
-    TallyMark,
-    Verdict,
-    World,
-)
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Outcome, Reason, Stance, TallyMark, Verdict, World
 from kgcheck.rules import RuleRepair
 
 _REPAIRED_WITH_THE_NODE = (Reason.ENDPOINT_MERGED, Reason.ENDPOINT_MALFORMED, Reason.ENDPOINT_UNKNOWN)
@@ -67,7 +55,8 @@ def propose(task: CheckTask, verdict: Verdict) -> Change | None:
     """The change that would make the graph right where it is wrong; of a node that it lacks none."""
     if task.judged_as is not task.type:
         return None
-    against = [e for e in verdict.evidence if _speaks_against(e)]
+    silent = (Stance.SILENT, World.CLOSED)
+    against = [e for e in verdict.evidence if e.stance is Stance.CONTRADICTS or (e.stance, e.world) == silent]
     replacements = tuple(dict.fromkeys(r for e in against for r in e.replacements))
     candidates = tuple(dict.fromkeys(c for e in against for c in e.candidates))
     offered = Offered(min(len(replacements), SEVERAL), min(len(candidates), SEVERAL))
@@ -134,21 +123,14 @@ AGAINST_SQL = (
 """DuckDB's way to say that an observation speaks against a task, over the columns of the working table evidence."""
 
 
-def _speaks_against(e: Evidence) -> bool:
-    return e.stance is Stance.CONTRADICTS or (e.stance is Stance.SILENT and e.world is World.CLOSED)
-
-
-def _holds_with_replacement(merged: Signature) -> bool:
-    facts = tuple(o for o in merged.observations if o.about == "fact")
-    return judge(Signature(CheckType.TRIPLE, facts, ())).outcome is Outcome.SUPPORTED
-
-
 def _for_edge(signature: Signature, ended: Verdict | Judgement, offered: Offered, because: str) -> RepairPlan:
     why = "; ".join(filter(None, (because, ended.note)))
     if ended.reason in _REPAIRED_WITH_THE_NODE:
         if any(o.reason is Reason.SELF_LOOP for o in signature.observations):
             return RepairPlan(ChangeKind.RETIRE, f"{because}; with the replacement it would lead from a node to itself")
-        if offered.replacements == 1 and _holds_with_replacement(signature):
+        facts = tuple(o for o in signature.observations if o.about == "fact")
+        of_replacement = judge(Signature(CheckType.TRIPLE, facts, ()))
+        if offered.replacements == 1 and of_replacement.outcome is Outcome.SUPPORTED:
             return RepairPlan(ChangeKind.REPOINT, why, Filling.REPLACEMENTS)
         return RepairPlan(ChangeKind.REVIEW, why, candidates=Filling.BOTH)
     if ended.reason is Reason.ENDPOINT_DELETED and offered.candidates:

@@ -16,18 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kgcheck.checks.signature import MAX_RECORDS, Observation, Signature, agrees, first, place, signature_of
-from kgcheck.model import (
-    INFORMS,
-    CheckType,
-    Evidence,
-    Gap,
-    Outcome,
-    Reason,
-    Stance,
-    Tier,
-    Verdict,
-    World,
-)
+from kgcheck.model import INFORMS, CheckType, Evidence, Gap, Outcome, Reason, Stance, Tier, Verdict, World
 
 PRIOR: dict[Tier, float] = {Tier.OWNER: 0.99, Tier.CURATED: 0.95, Tier.COMPUTED: 0.80, Tier.TEXT: 0.70}
 """Confidence in one record that speaks, by tier: a convention, not a measurement. A score replaces it for
