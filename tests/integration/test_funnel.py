@@ -61,17 +61,26 @@ def snapshot(tmp_path: Path) -> Path:
     return facts.build(tmp_path / "snapshot")
 
 
-def _audit(
-    world: World, store: MemoryStore, snapshot: Path, ledger: Path, budget: int, *, resume: bool = False
-) -> Audited:
-    options: dict[str, Any] = {"live": False, "team_budget": budget, "types": (CheckType.TRIPLE,)}
-    return world.audit(store, ledger, snapshot, resume=resume, **({} if resume else options))
+@pytest.fixture
+def outdated(tmp_path: Path) -> Path:
+    """A release of UniProt that calls a protein deleted which is there today."""
+    facts = Facts()
+    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
+    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
+    for other in ("P10001", "P10003", "P10004"):
+        release.entity(other, record=other)
+    return facts.build(tmp_path / "old")
+
+
+def _night(world: World, store: MemoryStore, snapshot: Path, ledger: Path, **options: Any) -> Audited:
+    given: dict[str, Any] = {"live": False, "types": (CheckType.TRIPLE,)}
+    return world.audit(store, ledger, snapshot, **(given | options))
 
 
 def test_the_team_decides_what_the_snapshot_could_not(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
 ) -> None:
-    done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
+    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10)
     reasons = {str(f.task): f.verdict.reason for f in done.findings}
 
     assert reasons == {
@@ -95,7 +104,7 @@ def test_the_team_decides_what_the_snapshot_could_not(
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [0, 2])
 def test_the_budget_is_kept(budget: int, world: World, store: MemoryStore, snapshot: Path, tmp_path: Path) -> None:
-    done = _audit(world, store, snapshot, tmp_path / "a.sqlite", budget)
+    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=budget)
 
     assert sum(done.run.team.values()) == budget
     assert sum(f.verdict.reason is Reason.UNMAPPED_IDENTIFIER for f in done.findings) >= 4 - budget
@@ -107,7 +116,7 @@ def test_a_source_that_is_down_decides_nothing(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
 ) -> None:
     world.uniprot.server.always = world.string.server.always = loopback.reset
-    done = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
+    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10)
 
     assert done.run.team == {COULD_NOT_LOOK: 4}
     assert not done.run.finished
@@ -230,11 +239,6 @@ def test_the_command_line_hands_papers_to_the_team(
     assert any("of 1 paper looked at: none speaks of both" in text for text in kept)
 
 
-def _night(world: World, store: MemoryStore, snapshot: Path, ledger: Path, **options: Any) -> Audited:
-    given: dict[str, Any] = {"live": False, "types": (CheckType.TRIPLE,)}
-    return world.audit(store, ledger, snapshot, **(given | options))
-
-
 def test_what_was_decided_is_looked_up_again_and_others_have_their_turn(
     world: World, store: MemoryStore, snapshot: Path, tmp_path: Path
 ) -> None:
@@ -287,24 +291,18 @@ def test_what_nobody_could_look_at_is_handed_over_and_else_makes_no_finding(
 
 @pytest.mark.slow
 def test_a_refutation_from_which_others_follow_is_looked_at_again_with_these(
-    world: World, store: MemoryStore, tmp_path: Path
+    world: World, store: MemoryStore, outdated: Path, tmp_path: Path
 ) -> None:
-    facts = Facts()
-    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
-    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
-    for other in ("P10001", "P10003", "P10004"):
-        release.entity(other, record=other)
-    snapshot = facts.build(tmp_path / "old")
     kinds = (CheckType.EXISTENCE, CheckType.TRIPLE)
-    alone = _night(world, store, snapshot, tmp_path / "b.sqlite", types=kinds)
-    done = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, types=kinds)
+    alone = _night(world, store, outdated, tmp_path / "b.sqlite", types=kinds)
+    done = _night(world, store, outdated, tmp_path / "a.sqlite", team_budget=10, types=kinds)
 
     assert "P10002" in {str(f.task.subject.id) for f in alone.findings if f.verdict.outcome is Outcome.REFUTED}
     world.uniprot.server.always = world.string.server.always = loopback.reset
     down = _night(
         world,
         store,
-        snapshot,
+        outdated,
         tmp_path / "c.sqlite",
         team_budget=10,
         types=kinds,
@@ -322,15 +320,10 @@ def test_a_refutation_from_which_others_follow_is_looked_at_again_with_these(
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["killed", "down"])
 def test_what_follows_from_a_refutation_that_falls_is_not_lost_where_the_run_ends_between(
-    way: str, world: World, store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, world: World, store: MemoryStore, outdated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts = Facts()
-    release = facts.release("uniprot", "2020_01", "2020-01-01", complete=True)
-    release.entity("P10002", state="withdrawn", detail="deleted", record="P10002")
-    for other in ("P10001", "P10003", "P10004"):
-        release.entity(other, record=other)
-    snapshot, kinds = facts.build(tmp_path / "old"), (CheckType.EXISTENCE, CheckType.TRIPLE)
-    whole = _night(world, store, snapshot, tmp_path / "whole.sqlite", team_budget=10, types=kinds)
+    kinds = (CheckType.EXISTENCE, CheckType.TRIPLE)
+    whole = _night(world, store, outdated, tmp_path / "whole.sqlite", team_budget=10, types=kinds)
     real, fallen = Funnel._decide, list[Finding]()
 
     def ending(self: Funnel, run: Run, one: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
@@ -346,11 +339,11 @@ def test_what_follows_from_a_refutation_that_falls_is_not_lost_where_the_run_end
         monkeypatch.setattr(TeamSources, "has_failed", property(lambda _: bool(fallen)))
     ends = pytest.raises(KeyboardInterrupt) if way == "killed" else nullcontext()
     with ends:
-        cut = _night(world, store, snapshot, tmp_path / "a.sqlite", team_budget=10, types=kinds)
+        cut = _night(world, store, outdated, tmp_path / "a.sqlite", team_budget=10, types=kinds)
         assert COULD_NOT_LOOK in cut.run.team
         assert not cut.run.finished
     monkeypatch.undo()
-    resumed = world.audit(store, tmp_path / "a.sqlite", snapshot, resume=True)
+    resumed = world.audit(store, tmp_path / "a.sqlite", outdated, resume=True)
 
     assert len(fallen) == 1
     assert resumed.run.finished
