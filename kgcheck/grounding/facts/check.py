@@ -1,7 +1,7 @@
 """Check ids and edges that a manuscript states against graph, references and earlier verdicts."""
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -78,7 +78,7 @@ class FactCheck:
                 compared += _compared(sentence, name, id_, self._graph)
         found = [*self._edges(stated), *compared]
         if self._reference:
-            found += OutdatedNames(self._schema, self._reference).remarks(manuscript, things, human)
+            found += _outdated_names(self._schema, self._reference, manuscript, things, human)
         return sorted(found, key=lambda r: (r.sentence or 0, r.start, r.remark))
 
     def _edges(self, stated: Sequence[tuple[int, StatedEdge]]) -> Iterator[Remarked]:
@@ -311,82 +311,71 @@ def _compared(sentence: Sentence, name: NamedThing, id_: NamedThing, graph: Grap
         )
 
 
-class OutdatedNames:
-    """Finder of symbols and ids that their owners have replaced or withdrawn."""
-
-    def __init__(self, schema: Schema, reference: SnapshotSource) -> None:
-        self._reference = reference
-        self._symbols = {label.name: label for label in schema.labels if label.key in label.names}
-        # A form that an ordinary word or a number has is the form of no id in a text.
-        ordinary = ("word", "Word", "2015", "10th")
-        shown = [label for label in schema.labels if not label.shares_ids_with]
-        self._ids = [label for label in shown if not any(map(label.matches, ordinary))]
-
-    def remarks(
-        self, manuscript: Manuscript, things: Mapping[int, Sequence[NamedThing]], human: HumanText | None
-    ) -> list[Remarked]:
-        """The outdated names of a manuscript."""
-        prose = Prose.from_manuscript(manuscript)
-        words: dict[str, list[tuple[int, int, int]]] = {}
-        texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
-        for number, text in texts.items():
-            for match in _TOKEN.finditer(without_marks(text)):
-                words.setdefault(match[0], []).append((number, *match.span()))
-        named = sorted({(label.name, word) for word in words for label in self._labels(word, prose)})
-        tasks = [CheckTask(type=CheckType.EXISTENCE, subject=Ref(label=label, id=name)) for label, name in named]
-        found = []
-        for task, observed in zip(tasks, self._reference.observe_all(tasks), strict=True):
-            judged = verdict(CheckType.EXISTENCE, *observed)
-            is_symbol = task.subject.label in self._symbols
-            if judged.outcome is not Outcome.REFUTED or judged.reason not in (_REPLACED if is_symbol else _GONE):
+def _outdated_names(
+    schema: Schema,
+    reference: SnapshotSource,
+    manuscript: Manuscript,
+    things: Mapping[int, Sequence[NamedThing]],
+    human: HumanText | None,
+) -> Iterator[Remarked]:
+    """Symbols and ids that their owners have replaced or withdrawn."""
+    symbols = [label for label in schema.labels if label.key in label.names]
+    # A form that an ordinary word or a number has is the form of no id in a text.
+    shown = [label for label in schema.labels if not label.shares_ids_with]
+    ids = [label for label in shown if not any(map(label.matches, ("word", "Word", "2015", "10th")))]
+    prose = Prose.from_manuscript(manuscript)
+    words: dict[str, list[tuple[int, int, int]]] = {}
+    texts = {s.number: s.text for s in manuscript.sentences if manuscript.blocks[s.block].kind == "paragraph"}
+    for number, text in texts.items():
+        for match in _TOKEN.finditer(without_marks(text)):
+            words.setdefault(match[0], []).append((number, *match.span()))
+    named = sorted({(label.name, word) for word in words for label in _labels(word, prose, ids, symbols)})
+    tasks = [CheckTask(type=CheckType.EXISTENCE, subject=Ref(label=label, id=name)) for label, name in named]
+    of_genes = {label.name for label in symbols}
+    for task, observed in zip(tasks, reference.observe_all(tasks), strict=True):
+        judged = verdict(CheckType.EXISTENCE, *observed)
+        is_symbol = task.subject.label in of_genes
+        about = tuple(e for e in judged.evidence if e.reason is judged.reason)
+        now = sorted({r for e in about for r in e.replacements})
+        gone = judged.outcome is Outcome.REFUTED and judged.reason in (_REPLACED if is_symbol else _GONE)
+        if not gone or (is_symbol and len(now) != 1):
+            continue
+        became = f": now {', '.join(now)}" if now else ""
+        kind = f"{judged.reason.value.removeprefix('id_')} {'symbol' if is_symbol else 'id'}"
+        for number, start, end in words[task.subject.id]:
+            text, near = texts[number], things[number]
+            # A former symbol is one by that of today elsewhere, words or genes near it, or its form.
+            has_gene = any(thing.sure and of_genes & set(thing.ids) for thing in near)
+            sure = now[:1] and (now[0] in words or _is_symbol(text, start, end, near_a_gene=has_gene))
+            fits = (human is None or human.allows(text, near)) and not set(task.subject.id) <= _BASES and sure
+            if is_symbol and not fits:
                 continue
-            about = tuple(e for e in judged.evidence if e.reason is judged.reason)
-            now = sorted({r for e in about for r in e.replacements})
-            if is_symbol and len(now) != 1:
-                continue
-            became = f": now {', '.join(now)}" if now else ""
-            kind = f"{judged.reason.value.removeprefix('id_')} {'symbol' if is_symbol else 'id'}"
-            for number, start, end in words[task.subject.id]:
-                text, near = texts[number], things[number]
-                is_human = human is None or human.allows(text, near)
-                if is_symbol and not (is_human and self._is_of_a_gene(text, start, end, now[0], near, words)):
-                    continue
-                found.append(
-                    Remarked(
-                        remark=Remark.SYMBOL_OUTDATED if is_symbol else Remark.ID_OUTDATED,
-                        sentence=number,
-                        start=start,
-                        end=end,
-                        note=f"{task.subject.id} is a {kind}{became}",
-                        stated=task.subject.id,
-                        found=", ".join(now),
-                        task=task,
-                        evidence=about,
-                        repair=Repair(start=start, end=end, to=now[0]) if len(now) == 1 else None,
-                    )
-                )
-        return found
+            yield Remarked(
+                remark=Remark.SYMBOL_OUTDATED if is_symbol else Remark.ID_OUTDATED,
+                sentence=number,
+                start=start,
+                end=end,
+                note=f"{task.subject.id} is a {kind}{became}",
+                stated=task.subject.id,
+                found=", ".join(now),
+                task=task,
+                evidence=about,
+                repair=Repair(start=start, end=end, to=now[0]) if len(now) == 1 else None,
+            )
 
-    def _labels(self, token: str, prose: Prose) -> list[Label]:
-        has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
-        found = [label for label in self._ids if label.matches(token)] if has_digit else []
-        unsure = token in statement_words().lists["unsure"] or token in prose.explained or token.lower() in prose.words
-        if not found and not unsure and _SYMBOL.fullmatch(token):
-            found = [label for label in self._symbols.values() if label.matches(token)]
-        return found
 
-    def _is_of_a_gene(
-        self, text: str, start: int, end: int, now: str, things: Sequence[NamedThing], words: Container[str]
-    ) -> bool:
-        """Recognise a former symbol: by that of today elsewhere, words or genes near it, or its form."""
-        symbol = text[start:end]
-        if set(symbol) <= _BASES:
-            return False
-        if now in words:
-            return True
-        if text[end : end + 1] in ("+", "/", "-") or text[max(0, start - 1) : start] in ("-", "/"):
-            # A marker of cells, an antibody, part of another word.
-            return False
-        if has_beside(text, start, end) or any(thing.sure and set(thing.ids) & set(self._symbols) for thing in things):
-            return True
-        return len(symbol) > _LONG and any(map(str.isdigit, symbol))
+def _labels(token: str, prose: Prose, ids: Sequence[Label], symbols: Sequence[Label]) -> list[Label]:
+    has_digit = any(map(str.isdigit, token)) and len(token) > len("ID:1")
+    found = [label for label in ids if label.matches(token)] if has_digit else []
+    unsure = token in statement_words().lists["unsure"] or token in prose.explained or token.lower() in prose.words
+    if not found and not unsure and _SYMBOL.fullmatch(token):
+        found = [label for label in symbols if label.matches(token)]
+    return found
+
+
+def _is_symbol(text: str, start: int, end: int, *, near_a_gene: bool) -> bool:
+    """Tell whether a word is a symbol and no marker of cells, antibody or part of another word."""
+    if text[end : end + 1] in ("+", "/", "-") or text[max(0, start - 1) : start] in ("-", "/"):
+        return False
+    is_long = end - start > _LONG and any(map(str.isdigit, text[start:end]))
+    return near_a_gene or is_long or has_beside(text, start, end)
