@@ -41,6 +41,7 @@ def results_in(folder: Path, text: str = RESULTS) -> Results:
 V, D, U = Remark.NUMBER_VERIFIED, Remark.NUMBER_DIFFERS, Remark.NUMBER_UNKNOWN
 SUPPORTED, UNSUPPORTED, OPEN = SentenceState.SUPPORTED, SentenceState.UNSUPPORTED, SentenceState.NOT_CHECKABLE
 LOAVES = '{"loaf_warm": 1.5, "loaf_warm_highest": 1.56}'
+OVENS = '{"oven heat north": 5.55, "oven heat south": 7.77, "others": {"yeast": 1, "salt": 2, "flour": 3, "milk": 4}}'
 INSULIN = '{"BCAA": {"40 U insulin": 107, "10 U insulin": 161}}'
 
 
@@ -61,6 +62,8 @@ INSULIN = '{"BCAA": {"40 U insulin": 107, "10 U insulin": 161}}'
         # A bound that is no level is not right of all below it.
         ("The recovery differs (p < 0.0601).", RESULTS, [(U, "< 0.0601", "")]),
         ("The oven stood at 63 degrees.", RESULTS, [(U, "63", "")]),
+        # Its words name another result still better.
+        ("The oven heat in the south was 5.55.", OVENS, [(D, "5.55", "7.77")]),
         # By its words 1.56 would be the first one, which is said to be 1.5 already.
         ("The warm loaf rose 1.50. A warm loaf had 1.56.", LOAVES, [(V, "1.50", "1.5"), (V, "1.56", "1.56")]),
     ],
