@@ -15,16 +15,11 @@ from kgcheck.report.documents import page
 from kgcheck.workspace import Workspace
 from tests.support.audits import demo, kgcheck
 
-NOTES: tuple[tuple[str, str, str, list[str]], ...] = (
-    (
-        "pmid:900000001",
-        "Made-up A",
-        "TLR4 binds TNF directly in cells. The complex of TLR4 and TNF was seen twice.",
-        [],
-    ),
-    ("pmid:900000002", "Made-up B", "TLR4 did not bind IL6. No interaction of TLR4 with IL6 was found.", []),
-    ("pmid:900000004", "Made-up D", "The binding of TLR40 and TNFX was strong in the kidney.", []),
-    ("pmid:900000003", "Made-up C", "TLR4 interacts with TYK2 in all cells.", ["Retracted Publication"]),
+NOTES = (
+    ("pmid:900000001", "A", "TLR4 binds TNF directly in cells. The complex of TLR4 and TNF was seen twice.", []),
+    ("pmid:900000002", "B", "TLR4 did not bind IL6. No interaction of TLR4 with IL6 was found.", []),
+    ("pmid:900000004", "D", "The binding of TLR40 and TNFX was strong in the kidney.", []),
+    ("pmid:900000003", "C", "TLR4 interacts with TYK2 in all cells.", ["Retracted Publication"]),
 )
 
 
@@ -69,8 +64,7 @@ def test_what_is_verified_names_the_finding_and_the_record(brief: Brief) -> None
 
 
 def test_what_is_refuted_or_missing_is_named_as_that(brief: Brief) -> None:
-    (refuted,) = of_kind(brief, FactKind.REFUTED)
-    (missing,) = of_kind(brief, FactKind.MISSING)
+    (refuted,), (missing,) = of_kind(brief, FactKind.REFUTED), of_kind(brief, FactKind.MISSING)
 
     assert refuted.text == "The graph states that TLR4 is expressed in CL-48 cell: refuted (endpoint deleted)."
     assert missing.text == "Missing from the graph, and known to string: TLR4 interacts with CD14."

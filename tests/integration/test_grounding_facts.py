@@ -27,25 +27,20 @@ APOE is associated with Alzheimer's disease. | v
 Alzheimer's disease is associated with APOE. | v
 Variants of the APOE gene are associated with Alzheimer's disease [3]. | v
 The association between APOE and Alzheimer's disease is well established. | v
-We confirmed that APOE contributes to Alzheimer's disease. | v
 Mutations in SOD1 cause amyotrophic lateral sclerosis. | v
 SOD1, which is mutated in amyotrophic lateral sclerosis, was sequenced. | v
 Mutations in SOD1 cause amyotrophic lateral sclerosis (ALS), and other genes are unknown. | v
 SOD1 is associated with Huntington's disease. | u
-Mutations in SOD1 cause Parkinson's disease. | u
 JAK2 interacts with TYK2. | v
 JAK2 and TYK2 interact. | v
 JAK2 and TYK2 interact with each other. | v
 The interaction between JAK2 and TYK2 was confirmed. | v
 Binding of JAK2 to TYK2 was observed. | v
-An interaction of JAK2 with TYK2 has been reported. | v
 The JAK2-TYK2 interaction was demonstrated. | v
-JAK2 forms a complex with TYK2. | v
 It has been shown that JAK2 physically interacts with both TYK2 and TLR4. | vv
 APOE interacts with TREM2 and SORL1. | vv
 APOE interacts with TREM2, but not with SORL1. | vd
 JAK2 interacts with BACE1. | u
-JAK2 and BACE1 form a complex. | u
 HMGCR interacts with TYK2. | r
 HMGCR does not interact with TYK2. | D
 TLR4 is expressed in the hippocampus. | v
@@ -56,15 +51,10 @@ AK4 has no adenylate kinase activity. | D
 APOE is not associated with Alzheimer's disease. | d
 There is no association between APOE and Alzheimer's disease. | d
 No association was found between APOE and Alzheimer's disease. | d
-APOE showed no association with Alzheimer's disease. | d
-APOE is unrelated to Alzheimer's disease. | d
 JAK2 does not bind TYK2. | d
 JAK2 and TYK2 do not interact. | d
-JAK2 failed to bind TYK2. | d
 Neither JAK2 nor TLR4 interacts with TYK2. | dd
-Neither JAK2 nor BACE1 interacts with TYK2. | d
 Binding of JAK2 to TYK2 was not observed. | d
-TLR4 is not expressed in the hippocampus. | d
 TLR4 is absent from the hippocampus. | d
 JAK2 does not interact with BACE1. |
 JAK2 not only interacts with TYK2. | v
@@ -72,7 +62,6 @@ JAK2 may interact with BACE1. |
 Whether JAK2 interacts with BACE1 was not known. |
 We tested whether JAK2 interacts with BACE1. |
 Does JAK2 interact with BACE1? |
-If JAK2 interacts with BACE1, cells die. |
 A previous report claimed that JAK2 interacts with BACE1. |
 Miller et al. reported that JAK2 interacts with BACE1. |
 JAK2 inhibitor binds BACE1. |
@@ -84,24 +73,20 @@ In mice, JAK2 interacts with BACE1. |
 In yeast, JAK2 does not interact with TYK2. |
 Jak2 interacts with Bace1. |
 JAK2 and BACE1 were sequenced. |
-JAK2 was discussed. BACE1 binds nothing. |
 SOD1 is expressed in patients with Huntington's disease. |
 APP interacts with BACE1, as the APP crashed. | v
 JAK2 is an interaction partner of TYK2. | v
 Among the partners of JAK2 is TYK2. | v
 JAK2, whose regulation is complex, binds to TYK2. | v
 The partners of JAK2 include TYK2. | v
-JAK2 interacts with TYK2 but not with TLR4. | vd
 APOE and SORL1 interact with TREM2 and APP, respectively. | vv
 APOE and SORL1 interact with TREM2, respectively. |
 The role of APOE in Alzheimer's disease is established. | v
 Patients with Alzheimer's disease carry variants of APOE. | v
 In Alzheimer's disease, APOE is frequently altered. | v
-APOE's association with Alzheimer's disease is beyond doubt. | v
 Genetic studies connect APOE with Alzheimer's disease. | v
 The hippocampus expresses TLR4. | v
 In the hippocampus, TLR4 is expressed. | v
-The hippocampus is one of the tissues in which TLR4 is found. | v
 We detected TLR4 in the hippocampus. | v
 APOE takes no part in Alzheimer's disease. | d
 There is no evidence that APOE is associated with Alzheimer's disease. | d
@@ -170,8 +155,7 @@ def test_a_sentence_states(line: str, remarked: dict[str, list[Remarked]]) -> No
 
 
 def test_what_is_remarked_of_rests_on_something(remarked: dict[str, list[Remarked]]) -> None:
-    (right,) = remarked["JAK2 interacts with TYK2."]
-    (wrong,) = remarked["AK4 has adenylate kinase activity."]
+    (right,), (wrong,) = remarked["JAK2 interacts with TYK2."], remarked["AK4 has adenylate kinase activity."]
 
     assert right.task
     assert right.task.type is CheckType.TRIPLE
@@ -181,30 +165,23 @@ def test_what_is_remarked_of_rests_on_something(remarked: dict[str, list[Remarke
     assert "edge_negated" in wrong.note
 
 
-def test_without_a_reference_the_graph_alone_is_open(store: EmbeddedStore) -> None:
-    facts = FactCheck(store, None, None, SCHEMA)
-
-    found = facts.remarks(
-        written("JAK2 interacts with TYK2.", "JAK2 does not bind TYK2.", "JAK2 interacts with BACE1.")
-    )
+def test_without_a_reference_the_graph_alone_is_open_and_unknown_only_where_sources_could_be_looked_at(
+    store: EmbeddedStore,
+) -> None:
+    text = written("JAK2 interacts with TYK2.", "JAK2 does not bind TYK2.", "JAK2 interacts with BACE1.")
+    alone = FactCheck(store, None, None, SCHEMA).remarks(text)
+    with SnapshotSource(None, SCHEMA, Settings()) as nothing:
+        found = FactCheck(store, None, nothing, SCHEMA).remarks(text)
 
     # What nobody has verified contradicts nobody.
     denied = (Remark.EDGE_DENIED, SentenceState.UNSUPPORTED)
-    assert [edges(found, n) for n in (1, 2, 3)] == [[LETTERS["o"]], [denied], [LETTERS["u"]]]
-
-
-def test_where_no_source_could_be_looked_at_nothing_is_called_unknown(store: EmbeddedStore) -> None:
-    with SnapshotSource(None, SCHEMA, Settings()) as nothing:
-        found = FactCheck(store, None, nothing, SCHEMA).remarks(
-            written("JAK2 interacts with BACE1.", "JAK2 interacts with TYK2.")
-        )
-
-    (unknown,) = [r for r in found if r.sentence == 1]
+    assert [edges(alone, n) for n in (1, 2, 3)] == [[LETTERS["o"]], [denied], [LETTERS["u"]]]
+    (unknown,) = [r for r in found if r.sentence == 3]
     assert (unknown.remark, unknown.state) == (Remark.EDGE_UNKNOWN, SentenceState.NOT_CHECKABLE)
     assert unknown.unavailable
     assert "could not look: " in unknown.note
     # An edge that the graph has is open, whatever could be looked at.
-    assert edges(found, 2) == [LETTERS["o"]]
+    assert edges(found, 1) == [LETTERS["o"]]
 
 
 def test_a_finding_of_an_audit_is_named(store: EmbeddedStore, tmp_path_factory: pytest.TempPathFactory) -> None:

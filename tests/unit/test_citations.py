@@ -111,9 +111,8 @@ def test_repeated_and_uncited_entries_are_named() -> None:
 
 def test_the_next_world_is_looked_at_for_what_the_first_does_not_confirm() -> None:
     first, second = FixedWorks(work()), FixedWorks(work(), OTHER)
-    references = [entry("1", "10.5555/a", TITLES[0]), entry("2", "10.5555/b", TITLES[3])]
 
-    found = WorksInTurn(first, second).find(references)
+    found = WorksInTurn(first, second).find([entry("1", "10.5555/a", TITLES[0]), entry("2", "10.5555/b", TITLES[3])])
     assert (first.requests, second.requests) == ([2], [1])
     assert [len(f.by_id) for f in found] == [1, 1]
 
