@@ -15,7 +15,7 @@ from kgcheck.report.documents import page
 from kgcheck.workspace import Workspace
 from tests.support.audits import demo, kgcheck
 
-NOTES = (
+NOTES: tuple[tuple[str, str, str, list[str]], ...] = (
     ("pmid:900000001", "A", "TLR4 binds TNF directly in cells. The complex of TLR4 and TNF was seen twice.", []),
     ("pmid:900000002", "B", "TLR4 did not bind IL6. No interaction of TLR4 with IL6 was found.", []),
     ("pmid:900000004", "D", "The binding of TLR40 and TNFX was strong in the kidney.", []),
