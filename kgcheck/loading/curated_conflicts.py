@@ -6,6 +6,7 @@ state what they stated before; where they state something else about it, that is
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
@@ -35,7 +36,8 @@ Row = dict[str, Any]
 """Statement of a row of a file: its keys and its properties."""
 
 
-class CuratedFact(NamedTuple):
+@dataclass
+class CuratedFact:
     """A node or an edge that patches changed."""
 
     holder: str
@@ -276,7 +278,7 @@ class Settling:
     def _facts(self, holder: Holder) -> list[CuratedFact]:
         """List the facts of a label or pattern that patches changed, each value of the type of the schema."""
         return [
-            t._replace(before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
+            replace(t, before=None if t.before is None else _typed(holder, t.before), after=_typed(holder, t.after))
             for t in self._of.get(str(holder), ())
         ]
 
