@@ -131,18 +131,6 @@ def test_a_mail_arrives_and_names_are_only_text(mails: Mails) -> None:
         assert harm not in text
 
 
-def test_a_webhook_gets_it(posts: Posts) -> None:
-    (sent,) = notify(entry("TEAM_HOOK"), ["team", "team"], RUN, DONE)
-
-    assert sent.sent, sent.why
-    (body,) = posts.got
-    assert body["title"] == "kgcheck: nightly: error, 1 new"
-    assert body["type"] == "failure"
-    assert "error: 12 refuted of 90 looked at, > 10" in body["message"]
-    for harm in ("<!channel>", "@everyone", "](https", "<script>", "\x1b", "\u202e", "\nBcc:"):
-        assert harm not in body["message"]
-
-
 def test_a_hook_that_refuses_is_recorded_without_its_secret(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -109,38 +109,11 @@ def test_verdicts_with_live_sources(number: int, judged_live: list[Verdict]) -> 
             assert abs(one.retrieved_at - clock.exact_now()) < timedelta(minutes=2)
 
 
-FAULTS: list[tuple[str, Fault]] = [
-    ("429 without Retry-After", loopback.busy()),
-    ("429 with Retry-After", loopback.busy("0")),
-    ("500", loopback.answers(500, b"x")),
-    ("HTML instead of JSON", loopback.page()),
-    ("HTML 404", loopback.page(404)),
-    ("truncated JSON", loopback.truncated),
-    ("slow headers", loopback.slow_headers(5)),
-    ("slow body", loopback.slow_body(5)),
-    ("connection reset", loopback.reset),
-    ("redirect to another host", loopback.answers(303, {"x": 1}, Location="http://127.0.0.2/")),
-    ("200 with an error body", loopback.error_in_200()),
-    ("huge body", loopback.huge(9_000_000)),
-    ("empty body", loopback.answers(200, b"")),
-]
-
 ASKED = [
     existence("Protein A0A999ZZZ9"),
     triple("Protein P10001", "HAS_STRUCTURE", "Protein_structure 9XYZ"),
     _acts_on("P10002", "P10003"),
 ]
-
-
-@pytest.mark.parametrize(
-    "fault", [pytest.param(f, id=n, marks=[pytest.mark.slow] * (i % 3 > 0)) for i, (n, f) in enumerate(FAULTS)]
-)
-def test_a_fault_makes_nothing_refuted(fault: Fault, world: World) -> None:
-    world.uniprot.server.always = world.string.server.always = fault
-    judged = world.verdicts(ASKED, http_pause_s=60, **loopback.limits(fault))
-
-    assert {(v.outcome, v.reason) for v in judged} == {(UNAVAILABLE, Reason.SOURCE_UNAVAILABLE)}
-    assert all(gap.cause is Reason.SOURCE_UNAVAILABLE for v in judged for gap in v.missing)
 
 
 SOME_FAULTS: list[Fault] = [
