@@ -81,14 +81,6 @@ class Facets:
         """Number of further findings that follow from one of the list, and stand under it."""
         return sum(n for kinds, n in self.pairs.items() if all(self._fits(kind, "") for kind in kinds))
 
-    def listed(self, facet: str) -> dict[str, int]:
-        """Count the findings of the list for each choice of a facet, the most first."""
-        found = Counter[str]()
-        for kind, count in self._shown().items():
-            for choice in kind.choices(facet):
-                found[choice] += count
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
     @property
     def marks(self) -> Counter[TallyMark]:
         found = Counter[TallyMark]()
