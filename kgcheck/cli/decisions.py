@@ -129,7 +129,7 @@ def decisions() -> None:
 @table_or_json_option()
 def decisions_history(workspace: "Workspace", finding: str, format_: str) -> None:
     """Show every decision about FINDING, the oldest first."""
-    from kgcheck.curation.forms import history_table
+    from kgcheck.cli.show import history_table
 
     decisions = workspace.history(finding)
     show(format_, [one.model_dump(mode="json") for one in decisions], history_table(decisions))

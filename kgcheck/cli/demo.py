@@ -42,8 +42,7 @@ def demo(out: Path, store: str | None, limit: int, protocol: bool) -> None:
     from kgcheck.cli.console import RichProgress, errors
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.search import choose_model
-    from kgcheck.report.summary import summary_lines
-    from kgcheck.report.tables import deciding, evidence_line, proposal, what_of
+    from kgcheck.report.tables import deciding, evidence_line, proposal, summary_lines, what_of
     from kgcheck.settings import read_settings
     from kgcheck.workspace import Workspace
 

@@ -1,19 +1,27 @@
-"""Write a run or a list of findings to stdout or a file, in the format that was asked for."""
+"""Write a run, a list of findings or decisions to stdout or a file, in the format that was asked for."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
+
 from kgcheck.cli.console import results
 from kgcheck.cli.output import note, text_result
-from kgcheck.curation import forms
 from kgcheck.curation.compare import ComparedFinding
 from kgcheck.curation.findings import NOT_REJECTED
+from kgcheck.errors import InputError
+from kgcheck.ledger.decisions import Decision
 from kgcheck.ledger.ledger import Run
 from kgcheck.model import Tally
-from kgcheck.report.summary import summary_lines, wrong_lines
-from kgcheck.report.tables import findings_table
+from kgcheck.outputs import replacing, write_hint
+from kgcheck.report.render import COLUMNS, csv_lines, finding_cells
+from kgcheck.report.safe_console import RowTable, as_text
+from kgcheck.report.tables import findings_table, followed_words, proposal, summary_lines, what_of, wrong_lines
+from kgcheck.visible import as_json
 from kgcheck.workspace import Workspace
 
 TABLE_LIMIT = 50
@@ -56,18 +64,80 @@ def show_run(
     note(*summary_lines(run, tallies, (listed.total, listed.followed) if listed else None))
 
 
+Head = Callable[[], dict[str, Any]]
+
+
 def show_listed(
-    findings: Iterable["ComparedFinding"],
-    format_: str,
-    out: Path | None = None,
-    *,
-    head: Callable[[], dict[str, Any]] = dict,
+    findings: Iterable[ComparedFinding], format_: str, out: Path | None = None, *, head: Head = dict
 ) -> None:
-    """Write findings with what became of them and what was decided to stdout or a file."""
-    if out is not None:
-        forms.write(findings, format_, out, head)
-    elif format_ == "table":
-        results().print(forms.findings_table(findings))
-    else:
-        for text in forms.text_of(findings, format_, head):
+    """Write findings with what became of them and what was decided to stdout, or to a file: whole or not at all."""
+    if out is None and format_ == "table":
+        results().print(compared_table(findings))
+    elif out is None:
+        for text in text_of(findings, format_, head):
             text_result(text)
+    else:
+        is_stream = out.exists() and not out.is_file() and not out.is_dir()
+        try:
+            with nullcontext(out) if is_stream else replacing(out) as place, place.open("w", encoding="utf-8") as file:
+                file.writelines(text_of(findings, format_, head))
+        except OSError as error:
+            raise InputError(f"cannot write {out}: {error.strerror or error}", write_hint(error)) from error
+
+
+_CURATED = "state why decision_state decision chosen decided_by decided_at until decision_note".split()
+
+
+def compared_table(findings: Iterable[ComparedFinding]) -> RenderableType:
+    """One row a finding: what became of it, what was decided, what it is, and what is proposed."""
+    rows = []
+    for one in findings:
+        finding, decision = one.finding, one.decided.decision
+        outcome, reason = finding.mark.value, finding.verdict.reason.value
+        what = f"{finding.task.type.value} {what_of(finding)}{followed_words(one.consequences)}"
+        proposed = proposal(finding.change)
+        if decision:
+            proposed = f"chosen: {decision.chosen}" if decision.chosen else proposed
+        shown = (one.fingerprint[:8], str(one.state or ""), one.decided.state.value, outcome, reason, what, proposed)
+        because = "; ".join(filter(None, (one.why, one.decided.words)))
+        rows.append((*shown, because))
+    columns = ("finding", "state", "decision", "outcome", "reason", "what", "proposal", "why")
+    return RowTable(columns, rows, keys=columns[:5])
+
+
+def history_table(decisions: Iterable[Decision]) -> RenderableType:
+    """Decisions, one row each."""
+    rows = []
+    for one in decisions:
+        was = ", ".join(filter(None, (one.about, one.reason, one.proposed)))
+        when = f"{one.at:%Y-%m-%d %H:%M:%S}"
+        chosen, until = one.chosen or "", str(one.until or "")
+        rows.append((when, one.by, one.action.value, chosen, until, one.fingerprint[:8], was, one.note))
+    columns = ("when", "by", "decided", "chosen", "until", "finding", "as it was", "note")
+    return RowTable(columns, rows, keys=("when", "by", "decided", "until", "finding"))
+
+
+def text_of(findings: Iterable[ComparedFinding], format_: str, head: Head = dict) -> Iterator[str]:
+    """Findings as text, in pieces."""
+    match format_:
+        case "json":
+            rows = [one.as_row() for one in findings]
+            yield as_json({**head(), "findings": rows}, indent=2) + "\n"
+        case "jsonl":
+            for one in findings:
+                yield f"{as_json(one.as_row())}\n"
+        case "csv":
+            cells = ((*finding_cells(one.finding), *_curated(one)) for one in findings)
+            yield from csv_lines(chain([(*COLUMNS, *_CURATED)], cells))
+        case _:
+            yield as_text(compared_table(findings))
+
+
+def _curated(one: ComparedFinding) -> tuple[str, ...]:
+    decision = one.decided.decision
+    texts = (str(one.state or ""), one.why, one.decided.state.value)
+    if not decision:
+        return *texts, *[""] * (len(_CURATED) - len(texts))
+    until = str(decision.until or "")
+    done = (decision.action.value, decision.chosen or "", decision.by, decision.at.isoformat(), until, decision.note)
+    return *texts, *done

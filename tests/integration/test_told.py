@@ -23,7 +23,7 @@ from kgcheck.ledger.ledger import Ledger
 from kgcheck.model import CheckType, Outcome
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
-from kgcheck.report.sheets import COLUMNS, STANDING, findings_csv
+from kgcheck.report.render import COLUMNS, STANDING, findings_csv
 from tests.integration.import_directory import DISEASES, GENES, PARENTS, ImportDirectory
 from tests.support.audits import MemoryStore, audited, demo, demo_audit, demo_audited, kgcheck
 from tests.support.facts import Facts

@@ -22,8 +22,8 @@ from kgcheck.ledger.ledger import PinnedRelease, Run
 from kgcheck.model import CheckType, Finding, Gap, Outcome, Reason, Tally, Target
 from kgcheck.report.comparison import ALONE, ComparisonSummary
 from kgcheck.report.junit import junit
+from kgcheck.report.render import STANDING, findings_csv
 from kgcheck.report.sarif import sarif
-from kgcheck.report.sheets import STANDING, findings_csv
 from tests.support.junit_xsd import junit_xsd
 from tests.support.reports import AT, RUN, finding, tally
 from tests.support.sarif import sarif_schema
