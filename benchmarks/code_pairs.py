@@ -27,8 +27,7 @@ from kgcheck.bench.question_sets import read_models, write_models
 from kgcheck.literature.lexical import relevances
 from kgcheck.options import CodeOptions
 from kgcheck.protocols.programs.reproduction import ComparedNumber, check_code
-from kgcheck.protocols.programs.script_matches import match_scripts, rank_scripts
-from kgcheck.protocols.programs.scripts import ScriptSource, describe
+from kgcheck.protocols.programs.scripts import ScriptSource, describe, match_scripts, rank_scripts
 from kgcheck.report.safe_console import RowTable
 
 SIZE, MOST = 20, 2

@@ -133,7 +133,7 @@ def bench_code(
     from kgcheck.bench.insights import Domain
     from kgcheck.llm.budget import spent_note, total_meter
     from kgcheck.protocols.programs.reproduction import check_code
-    from kgcheck.protocols.programs.script_matches import CodeModel
+    from kgcheck.protocols.programs.scripts import CodeModel
     from kgcheck.report.tables import rows_table
 
     notes: list[str] = []

@@ -39,7 +39,6 @@ class Objective(Value):
 
     @property
     def text(self) -> str:
-        """All of it as running text, for search and likeness."""
         return " ".join((self.title, self.objective, *self.conditions, *self.requirements, *self.about, *self.assays))
 
 
@@ -97,7 +96,6 @@ class StudyFact(Value):
 
     @property
     def verified(self) -> bool:
-        """Tell whether the fact may be stated as true."""
         return self.outcome is Outcome.SUPPORTED
 
 
@@ -215,7 +213,6 @@ class StudyStep(Value):
 
     @property
     def quoted(self) -> tuple[str, ...]:
-        """Ids of all passages that it names, each once."""
         named = (*self.passages, *(p.passage for p in self.parameters), *(t.passage for t in self.tools))
         return tuple(name for name in dict.fromkeys(named) if name)
 
@@ -255,26 +252,18 @@ class StudyProtocol(StudyGrounds):
 
     @model_validator(mode="after")
     def _ids_are_its_own(self) -> Self:
-        for kind, ids in {
-            "fact": [f.id for f in self.facts],
-            "passage": [p.id for p in self.passages],
-            "data set": [d.id for d in self.data_sets],
-            "section": [s.id for s in self.sections],
-            "step": [s.id for s in self.steps],
-        }.items():
-            if twice := sorted(i for i, count in Counter(ids).items() if count > 1):
+        parts = {"fact": self.facts, "passage": self.passages, "data set": self.data_sets, "section": self.sections}
+        ids = {kind: [part.id for part in some] for kind, some in parts.items()} | {"step": [s.id for s in self.steps]}
+        for kind, own in ids.items():
+            if twice := sorted(i for i, count in Counter(own).items() if count > 1):
                 raise ValueError(f"the {kind} {twice[0]} is there twice")
-        facts, passages = {f.id for f in self.facts}, {p.id for p in self.passages}
-        data_sets = {d.id for d in self.data_sets}
         for section in self.sections:
             for step in section.steps:
                 if not step.id.startswith(f"{section.id}."):
                     raise ValueError(f"the step {step.id} stands in the section {section.id}")
-                named = (
-                    {*step.facts} - facts | {*step.quoted, *step.passages} - passages | {*step.data_sets} - data_sets
-                )
-                if named:
-                    raise ValueError(f"the step {step.id} rests on {min(named)!r}, which the protocol does not have")
+                named = {"fact": step.facts, "passage": (*step.quoted, *step.passages), "data set": step.data_sets}
+                if lost := {i for kind, some in named.items() for i in some if i not in ids[kind]}:
+                    raise ValueError(f"the step {step.id} rests on {min(lost)!r}, which the protocol does not have")
         return self
 
 
@@ -301,9 +290,8 @@ def digest_of_things(things: object) -> str:
 
 def read_protocol(path: Path, text: str | None = None) -> StudyProtocol:
     """Read a protocol; see `read_formatted`."""
-    return read_formatted(
-        path, StudyProtocol, "protocol", "give a protocol.json as kgcheck protocol design writes it", text
-    )
+    hint = "give a protocol.json as kgcheck protocol design writes it"
+    return read_formatted(path, StudyProtocol, "protocol", hint, text)
 
 
 class NamedDataSet(Value):

@@ -28,7 +28,6 @@ def protocol_page(protocol: StudyProtocol, form: str) -> str:
 
 
 def _details(step: StudyStep) -> list[tuple[str, str]]:
-    """List the details of a step besides its text, in words."""
     lists = {
         "Takes": [i.name for i in step.inputs],
         "Makes": [i.name for i in step.outputs],

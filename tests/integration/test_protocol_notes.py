@@ -73,22 +73,17 @@ def run(command: str, later: Move | None = None) -> Said:
     return with_model(script, "protocol", command, *COMMANDS[command], cwd=Path.cwd())[0]
 
 
-@pytest.mark.parametrize("command", [pytest.param("design", marks=pytest.mark.slow), "run", "score", "search"])
-def test_what_the_endpoint_refuses_is_noted_once(command: str) -> None:
-    said = run(command)
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("later", [None, Fail(401, "no", "invalid_api_key")])
+def test_what_the_endpoint_refuses_is_noted_once_also_where_a_later_answer_fails(
+    command: str, later: Move | None
+) -> None:
+    said = run(command, later)
 
     assert said.err.count(NOTE) == 1
     # No program of the answers can be run.
-    assert said.code == (EXIT_FINDINGS if command == "run" else EXIT_CLEAN)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_it_is_noted_where_a_later_answer_fails(command: str) -> None:
-    said = run(command, Fail(401, "no", "invalid_api_key"))
-
-    assert said.err.count(NOTE) == 1
-    assert said.code == EXIT_USAGE
-    assert "refused the key" in said.err
+    done = EXIT_FINDINGS if command == "run" else EXIT_CLEAN
+    assert (said.code, "refused the key" in said.err) == ((EXIT_USAGE, True) if later else (done, False))
 
 
 def test_it_is_noted_of_a_step_whose_program_cannot_be_run(monkeypatch: pytest.MonkeyPatch) -> None:

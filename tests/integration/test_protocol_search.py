@@ -116,7 +116,9 @@ def test_papers_and_data_sets_are_found_judged_and_kept(
             read_formatted(file, StudySearch, "search", "")
 
 
-def test_each_place_is_asked_in_its_own_language(services: StudyServices, look: Callable[..., StudySearch]) -> None:
+def test_each_place_is_asked_in_its_own_language_once(
+    services: StudyServices, look: Callable[..., StudySearch], tmp_path: Path
+) -> None:
     look()
 
     terms = {db: [c.form["term"] for c in services.calls("esearch", db)] for db in ("pubmed", "pmc", "gds")}
@@ -127,6 +129,11 @@ def test_each_place_is_asked_in_its_own_language(services: StudyServices, look: 
     assert {c.form["retmax"] for c in services.calls("esearch")} == {"10"}
     # Whole papers: of what is kept alone, by the bare number.
     assert [c.form["id"] for c in services.calls("efetch", "pmc")] == ["101"]
+    # The same search asks nobody, and writes the same.
+    files, before = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}, len(services.server.calls)
+    look()
+    assert len(services.server.calls) == before
+    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == files
 
 
 NAMED = "Transcriptome of immune cells in grey fever"
@@ -185,18 +192,6 @@ def test_a_place_that_is_down_is_named_and_the_others_are_searched(
     assert again.unsearched == ()
     # It has ended now, and another day is another search.
     assert look(today="2026-11-23").day == "2026-11-23"
-
-
-def test_the_same_search_asks_nobody_and_writes_the_same(
-    services: StudyServices, look: Callable[..., StudySearch], tmp_path: Path
-) -> None:
-    look()
-    files = {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
-    before = len(services.server.calls)
-    look()
-
-    assert len(services.server.calls) == before
-    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == files
 
 
 def test_what_was_killed_goes_on(services: StudyServices, look: Callable[..., StudySearch]) -> None:

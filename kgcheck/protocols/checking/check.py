@@ -182,7 +182,6 @@ def _paper_remarks(protocol: StudyProtocol, lookup: PaperLookup | None) -> Itera
 
 
 def _data_set_remarks(protocol: StudyProtocol, lookup: DataSetLookup | None) -> Iterator[StudyRemarked]:
-    """Remark on data sets that are not there, or do not fit the objective."""
     looked = {d.id: d for d in lookup([d.id for d in protocol.data_sets])} if lookup and protocol.data_sets else None
     for data_set in protocol.data_sets:
         now = data_set if looked is None else looked.get(data_set.id) or StudyDataSet(id=data_set.id)

@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 
 from kgcheck.errors import UnknownName, UsageError
 from kgcheck.grounding.quantities import quantities
@@ -92,7 +93,6 @@ def _compared(protocol: StudyProtocol, name: str) -> object:
 
 
 def _fixed_remarks(protocol: StudyProtocol) -> Iterator[StudyRemarked]:
-    """Compare the fixed steps with those that the facts make now."""
     rules = DesignRules.shipped()
     wanted: defaultdict[str, list[StudyStep]] = defaultdict(list)
     for _, step in fixed_steps(protocol):
@@ -184,7 +184,6 @@ def _hard_words(text: str) -> list[str]:
 
 
 def _of_field(step: StudyStep | ReportStep, name: str) -> str:
-    """The field of a step in short."""
     value = getattr(step, name)
     if not isinstance(value, tuple):
         return repr(str(value)[:_SHOWN])
@@ -244,19 +243,15 @@ def _of_quoted(step: StudyStep, own: Sequence[StudyPassage], passages: Mapping[s
     read = {i: _read(passages[i].quote) for i in step.quoted}
     quotes = " ".join(passage.quote for passage in own)
     yield from (f"parameters: {p.name} names no passage" for p in step.parameters if not p.passage)
-    statistics = {name for one in read.values() for name in one.statistics}
-    for name in step.statistics:
-        if name not in statistics and not holds_words(quotes, name):
-            yield f"statistics: {places} has no {name!r}"
+    known = {name for one in read.values() for name in (*one.statistics, *(d.id for d in one.data_sets))}
+    lost = [name for name in (*step.statistics, *step.data_sets) if name not in known and not holds_words(quotes, name)]
+    yield from (f"statistics: {places} has no {name!r}" for name in lost if name in step.statistics)
     for tool in step.tools:
         named = [tool.passage] if tool.passage else [*step.passages]
         words = " ".join(passages[i].quote for i in named)
         if not any(tool.name == t.name for i in named for t in read[i].tools) and not holds_words(words, tool.name):
             yield f"tools: {', '.join(named)} has no {tool.name!r}"
-    accessions = {d.id for one in read.values() for d in one.data_sets}
-    for i in step.data_sets:
-        if i not in accessions and not holds_words(quotes, i):
-            yield f"data sets: no passage names {i}"
+    yield from (f"data sets: no passage names {i}" for i in lost if i in step.data_sets)
     items = {item.name for one in read.values() for item in (*one.inputs, *one.outputs)}
     for item in (*step.inputs, *step.outputs):
         if item.name not in items and not item_words(item.name) <= item_words(quotes):
@@ -267,13 +262,9 @@ def _of_rules(step: StudyStep, own: Sequence[StudyPassage], protocol: StudyProto
     """Yield what rules take from the passages of a step, and it lacks."""
     read = {passage.id: _read(passage.quote) for passage in own}
     first = read[own[0].id]
-    statistics = dict.fromkeys(name for one in read.values() for name in one.statistics)
-    tools = dict.fromkeys(tool.name for one in read.values() for tool in one.tools)
-    for kind, wanted, has in (
-        ("statistics", statistics, step.statistics),
-        ("tools", tools, [tool.name for tool in step.tools]),
-    ):
-        if lost := [name for name in wanted if name not in has]:
+    for kind in ("statistics", "tools"):
+        has, *wanted = ([getattr(part, "name", part) for part in getattr(one, kind)] for one in (step, *read.values()))
+        if lost := [name for name in dict.fromkeys(chain(*wanted)) if name not in has]:
             yield f"{kind}: its passages name {', '.join(lost)}"
     settings = {(p.name, p.value) for p in step.parameters}
     for p in step.parameters:

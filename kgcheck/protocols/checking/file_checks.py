@@ -76,7 +76,6 @@ def _checked(
     bibliography: Path | None = None,
     data_sets: DataSetLookup | None = None,
 ) -> tuple[list[CheckedProtocol], tuple[str, ...]]:
-    """Check protocols, each with its name and its SHA-256."""
     not_looked: dict[str, str] = {}
     with noting() as notes, ExitStack() as opened:
         if data_sets is None and context.live and any(p.data_sets for *_, p in named):

@@ -49,7 +49,6 @@ class StepFlow:
                 self._awaited[step.id].update(earlier or (m for m in makers if m != step.id))
 
     def remarks(self) -> Iterator[StudyRemarked]:
-        """Remark on steps in the wrong order and on inputs that no step makes."""
         objective = self._protocol.objective
         texts = (objective.objective, *objective.conditions, *objective.requirements, *objective.about)
         sets = [name for d in self._protocol.data_sets for name in (d.id, d.title) if name]
@@ -144,7 +143,6 @@ class OrderRules(ProtocolRules):
 
     @cached_property
     def cues(self) -> dict[str, re.Pattern[str]]:
-        """Patterns of words that say by themselves where a step stands."""
         return {cue: re.compile(rf"\b(?:{either(words)})\b", re.IGNORECASE) for cue, words in self.words.items()}
 
 

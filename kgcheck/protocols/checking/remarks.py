@@ -60,7 +60,6 @@ class UsualValue(Value):
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Its name with the number before or close behind it."""
         number = r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w.,]\d|\s?%)|(?<![\w.,])\d{1,9}(?:\.\d{1,6})?(?![\w%]|[.,]\d|\s%)"
         of, close = rf"(?<!\w)(?P<of>{self.of})(?!\w)", r"[^\d.;,()]{0,25}?"
         return re.compile(rf"(?:(?P<before>{number})\s)?{of}(?(before)|{close}(?P<after>{number}))", re.IGNORECASE)
@@ -81,7 +80,6 @@ class CheckRules(ProtocolRules):
 
     @cached_property
     def patterns(self) -> dict[str, re.Pattern[str]]:
-        """Patterns of the beginnings of words, by what they say."""
         return {kind: re.compile(rf"(?<!\w)(?:{either(words)})") for kind, words in self.words.items()}
 
 

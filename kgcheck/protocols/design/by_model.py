@@ -71,35 +71,31 @@ class Grounds:
         self.facts = {fact.id: fact for fact in material.facts if fact.verified}
         self.analyses = dict(fitting_analyses(material))
         self._steps = {id_: step for steps in self.steps.values() for id_, step in steps.items()}
+        quotes = {
+            id_: (taken.section.heading, *(step.text for step in self.steps[id_].values()))
+            for id_, taken in self.sections.items()
+        }
+        self.words = {
+            OBJECTIVE: material.objective.text,
+            **{id_: " ".join(texts) for id_, texts in quotes.items()},
+            **{name: " ".join(words_of_analysis(name)) for name in self.analyses},
+            **{id_: fact.stated for id_, fact in self.facts.items()},
+            **{id_: f"{passage.heading} {passage.quote}" for id_, passage in self.passages.items()},
+        }
+        """The text of each source by its id."""
         # What must not be stated as true.
         self._not_verified = [(f.stated, stems(content_words(f.stated))) for f in material.facts if not f.verified]
-
-    def words_of(self, id_: str) -> str | None:
-        """Return the text of a source by its id; None if there is no such id."""
-        if id_ == OBJECTIVE:
-            return self.material.objective.text
-        if passage := self.passages.get(id_):
-            return f"{passage.heading} {passage.quote}"
-        if fact := self.facts.get(id_):
-            return fact.stated
-        if id_ in self.analyses:
-            return " ".join(words_of_analysis(id_))
-        if one := self.sections.get(id_):
-            return " ".join((one.section.heading, *(step.text for step in self.steps[id_].values())))
-        return None
 
     def objection(self, text: str, ids: Sequence[str], *, to_reasons: bool = False) -> str:
         """Return the reason why a sentence is not borne out by what it names."""
         rules = DesignRules.shipped()
         if not text or len(text) > rules.limits["sentence"]:
             return f"it is empty, or longer than {rules.limits['sentence']} characters"
-        words = {id_: self.words_of(id_) for id_ in dict.fromkeys(ids)}
-        unknown = [id_ for id_, own in words.items() if own is None]
-        if unknown:
+        if unknown := [id_ for id_ in ids if id_ not in self.words]:
             return f"it names {unknown[0][:40]!r}, which there is not"
-        if not words or not (to_reasons or any(i != OBJECTIVE and i not in self.sections for i in words)):
+        if not ids or not (to_reasons or any(i != OBJECTIVE and i not in self.sections for i in ids)):
             return "it names no passage, fact or analysis that it rests on"
-        grounds = [own for own in words.values() if own]
+        grounds = [self.words[id_] for id_ in dict.fromkeys(ids)]
         if why := strange_marks(text, grounds):
             return why
         own = stems(content_words(text))
@@ -352,9 +348,7 @@ class ModelDesigner:
                 why = "the heading is there already"
             # A heading without a reason that holds is a heading still, if its own words are borne out, or are ours.
             elif heading not in stages:
-                ids = [
-                    i for i in (*one.reason.rests_on, *one.sources, OBJECTIVE) if self._grounds.words_of(i) is not None
-                ]
+                ids = [i for i in (*one.reason.rests_on, *one.sources, OBJECTIVE) if i in self._grounds.words]
                 why = self._grounds.objection(heading, ids, to_reasons=True)
             if self._drop(heading, why):
                 continue
@@ -391,7 +385,7 @@ class ModelDesigner:
                 ids |= dict.fromkeys(i for i in rests_on if i != OBJECTIVE)
         if not sentences:
             return None
-        stated = " ".join(filter(None, map(grounds.words_of, ids))).casefold()
+        stated = " ".join(grounds.words[id_] for id_ in ids).casefold()
         known = {d.id for d in self._material.data_sets if d.can_be_taken}
         control = _line(written.control)
         if control and self._drop(control, grounds.objection(control, [*ids])):
@@ -485,7 +479,6 @@ class ModelDesigner:
         return sorted(ends, key=lambda fact: not ends[fact] <= own)[:MOST_FACTS]
 
     def _given_material(self, facts: Sequence[StudyFact], data_set_fields: set[str]) -> dict[str, object]:
-        """Facts, ready analyses, what is not verified, and some fields of the data sets."""
         return {
             "facts": [{"id": f.id, "fact": f.stated} for f in facts],
             "analyses": [
@@ -498,7 +491,6 @@ class ModelDesigner:
 
 
 def _study_section(heading: str, rationale: str, steps: Sequence[StudyStep]) -> StudySection:
-    """A section, with the first words of each step for who writes the next one."""
     summary = " ".join(f"{step.text[:120].split('. ')[0].rstrip('.')}." for step in steps)[:600]
     return StudySection(id="S1", heading=heading, rationale=rationale, summary=summary, steps=tuple(steps))
 

@@ -253,7 +253,6 @@ _VERIFIED = "verified"
 
 
 def _standing(fact: StudyFact | None) -> str:
-    """Describe the standing of a fact in a few words."""
     if fact is None or fact.outcome is None:
         return "never looked at"
     states = {
@@ -299,7 +298,6 @@ def design_by_rules(material: DesignMaterial) -> StudyProtocol:
 
 
 def _lacking(material: DesignMaterial, by_stage: dict[str, list[StudyStep]]) -> Iterator[str]:
-    """List in words the parts that a protocol should have and lacks."""
     steps, most = [step for own in by_stage.values() for step in own], DesignRules.shipped().limits["named"]
     reports, fitting = material.reports, fitting_reports(material)
     if not reports:

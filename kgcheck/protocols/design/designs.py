@@ -127,7 +127,6 @@ def _study_nodes(context: Context, objective: Objective, notes: list[str]) -> tu
 
 
 def _study_facts(context: Context, nodes: Sequence[StudyNode], notes: list[str]) -> tuple[StudyFact, ...]:
-    """Collect the facts of the ledger about nodes: their existence, and their edges."""
     if not nodes:
         return ()
     reader = context.verified_if_there()
@@ -166,7 +165,6 @@ def _material(
     reports: Sequence[ExperimentalReport],
     search: Path | None,
 ) -> DesignMaterial:
-    """Gather what a protocol is designed from."""
     notes: list[str] = []
     unavailable: list[str] = []
     found = [one for file in papers for one in whole_papers(file, (), notes)]

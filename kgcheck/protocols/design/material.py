@@ -89,7 +89,6 @@ class DesignRules(ProtocolRules):
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the rules by which fixed steps are made."""
         ready = [analysis.model_dump(mode="json") for analysis in ready_analyses().values()]
         return digest_of_things([self.model_dump(mode="json"), ready])[:16]
 

@@ -186,7 +186,6 @@ class _Room:
         return over
 
     def hand_over(self, over: str | None) -> dict[str, str]:
-        """Copy out what the program left, if that is within its limits."""
         try:
             found = filled(self._folder, self._space)
             over = over or found.over

@@ -145,7 +145,6 @@ def proximity(adjacency: Any, first: Ints, second: Ints, permutations: int, seed
 
 
 def _steps_to(adjacency: Any, targets: Ints) -> Floats:
-    """The steps from each node to the nearest target."""
     found: Floats = csgraph.dijkstra(adjacency, directed=False, indices=targets, unweighted=True, min_only=True)
     return found
 
@@ -167,7 +166,6 @@ def _alike(degrees: npt.NDArray[Any]) -> list[Ints]:
 
 
 def _redrawn(nodes: Ints, alike: list[Ints], random: np.random.Generator) -> Ints:
-    """Other nodes of the same degrees, none twice."""
     drawn: set[int] = set()
     for node in nodes:
         pick = int(random.choice(alike[node]))

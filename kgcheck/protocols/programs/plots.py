@@ -19,7 +19,6 @@ _figures: list[tuple[str, dict[str, float]]] = []
 
 
 def _listed(given: Any) -> list[Any]:
-    """A series as a list; empty where it is none, or long."""
     if isinstance(given, str | bytes | Recorder) or not hasattr(given, "__len__") or len(given) > MOST_POINTS:
         return []
     values = given.values() if isinstance(given, dict) else given
@@ -87,8 +86,6 @@ class Recorder(ModuleType):
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds a stand-in for each module of a library that draws."""
-
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         drawn = f"{fullname}.".startswith(_LIBRARIES)
         return ModuleSpec(fullname, self, is_package=True) if drawn else None

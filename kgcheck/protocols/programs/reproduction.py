@@ -26,8 +26,14 @@ from kgcheck.model import Value
 from kgcheck.options import CodeOptions
 from kgcheck.outputs import write_text
 from kgcheck.protocols.programs.sandbox import ProgramLimits
-from kgcheck.protocols.programs.script_matches import CodeModel, ScriptMatch, TruePair, match_scripts, pair_rows
-from kgcheck.protocols.programs.scripts import describe_analyses
+from kgcheck.protocols.programs.scripts import (
+    CodeModel,
+    ScriptMatch,
+    TruePair,
+    describe_analyses,
+    match_scripts,
+    pair_rows,
+)
 from kgcheck.protocols.programs.workflows import (
     DELIMITERS,
     FIGURES,
@@ -133,7 +139,6 @@ def _of_table(path: Path, place: str) -> Iterator[Result]:
 
 
 def _of_figures(figures: Any, place: str) -> Iterator[Result]:
-    """Numbers that a script plotted, by the title of the figure and their labels."""
     for title, series in figures.items():
         for label, cell in series.items():
             if (number := _number(str(cell))) is not None:
@@ -147,7 +152,6 @@ def _named(label: str, column: str, number: Decimal, place: str) -> Result:
 
 
 def _number(cell: str) -> Decimal | None:
-    """The number that a cell is, if it is one."""
     try:
         value = Decimal(cell.strip())
     except InvalidOperation:
@@ -211,7 +215,6 @@ def _compared(
 
 
 def _is_named(result: Result, sentence: str) -> bool:
-    """Tell whether a sentence has all words of the name of a result."""
     return set(name_stems(result.name)) <= set(name_stems(sentence))
 
 
@@ -223,7 +226,6 @@ def _name_before(sentence: str, q: WrittenNumber) -> set[str]:
 
 
 def _kind(text: str) -> str:
-    """The kind of figure that the last word of a kind in a text tells."""
     found = [match.lastgroup or "" for match in _KIND.finditer(text)]
     return found[-1] if found else ""
 

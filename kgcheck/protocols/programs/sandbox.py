@@ -279,7 +279,6 @@ class ProgramWatch:
         }
 
     def _told_limit(self, code: int | None, ended_by: str, used: float, stderr: str) -> ReachedLimit | None:
-        """The limit that how a program ended tells of."""
         if ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds):
             return "processor"
         if ended_by == "SIGBUS":

@@ -135,7 +135,6 @@ def program_tasks(protocol: StudyProtocol, language: Language = "python") -> tup
 
 
 def _file(item: StepItem, step: str = "") -> TaskFile:
-    """Name the file of an item: letters and digits of its name, and the suffix of its kind."""
     stem = re.sub(r"[^a-z0-9]+", "_", item.name.casefold()).strip("_")[:60] or "item"
     return TaskFile(name=item.name, kind=item.kind, file=stem + ProgramRules.shipped().suffixes[item.kind], step=step)
 

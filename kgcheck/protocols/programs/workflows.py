@@ -26,8 +26,14 @@ from kgcheck.model import Value
 from kgcheck.outputs import write_text
 from kgcheck.plurals import how_many
 from kgcheck.protocols.programs.sandbox import Language, ProgramLimits, ProgramRun, run_program
-from kgcheck.protocols.programs.script_matches import CodeModel
-from kgcheck.protocols.programs.scripts import ScriptDescription, ScriptSource, describe, parse_python, read_scripts
+from kgcheck.protocols.programs.scripts import (
+    CodeModel,
+    ScriptDescription,
+    ScriptSource,
+    describe,
+    parse_python,
+    read_scripts,
+)
 
 WORKFLOW, FIGURES, ROOT = "workflow.json", "figures.json", "repository"
 _PLOTS = Path(__file__).with_name("plots.py")
@@ -164,7 +170,6 @@ class _Composer:
             return sorted(graph)
 
     def step(self, number: int, path: str, earlier: Sequence[str]) -> tuple[CodeStep, str]:
-        """Place the data of one script, and edit it."""
         source, described = self.repository.sources[path], self.repository.described[path]
         folder = PurePosixPath(ROOT, path).parent
         written = self.writes[path].union(*(self.writes[other] for other in earlier))
@@ -377,7 +382,6 @@ def edit_data(
 
 
 def _id(cell: str) -> str:
-    """A stable id without its version."""
     return re.sub(r"^([A-Za-z]\w+)\.\d+$", r"\1", cell)
 
 

@@ -202,7 +202,6 @@ def _with_results(sections: Sequence[ReportSection], paper: WholePaper) -> tuple
 
 
 def _text(section: ReportSection) -> str:
-    """All that a section has, as running text for search and likeness."""
     return " ".join((*section.path, section.heading, *(step.text for step in section.steps)))
 
 
@@ -246,7 +245,6 @@ def _some(noun: str, names: Sequence[str]) -> str:
 def _graded(
     section: ReportSection, report: ExperimentalReport, objective: Objective, relevance: float, wanted: tuple[str, ...]
 ) -> dict[str, int | str]:
-    """The number and the suggestion of a section, by its relevance and by its detail for who would do it again."""
     if report.retracted:
         return {"referability": 1, "suggestion": "Leave it out: the paper is retracted."}
     rules, steps = ReferabilityRules.shipped(), section.steps

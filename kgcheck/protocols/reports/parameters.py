@@ -116,7 +116,6 @@ class _Setting:
             self.words = _without_connecting(again[0].split() if again else [])
 
     def name(self) -> str:  # noqa: PLR0911
-        """Name the setting of the number; empty if it is no setting."""
         # A mean with its deviation is what came out.
         around = self.text[max(0, self.value_start - 1) : self.value_start + 1]
         if "±" in around or self.text[self.end :].lstrip().startswith("±"):
@@ -164,7 +163,6 @@ class _Setting:
         )
 
     def _phrase(self) -> str:
-        """The name before the number with the words that say more of it."""
         words = [self.words[-1]]
         if len(words[0]) == 1:
             return words[0]

@@ -171,7 +171,6 @@ def _object(text: str, deed: Deed) -> str:
 
 
 def _before(text: str, end: int) -> str:
-    """The thing that is named before a verb in the passive."""
     clause = _IN_BRACKETS.sub("", text[max(0, end - 240) : end]).rstrip()
     clause = re.sub(r"(?<!\s)\s+(?:was|were|is|are)\b.{0,60}$", "", clause)
     parts = [p for p in _CLAUSE.split(clause) if p and p.strip()]
@@ -179,7 +178,6 @@ def _before(text: str, end: int) -> str:
 
 
 def _after(text: str, start: int) -> str:
-    """The thing that is named after a verb."""
     rest = _IN_BRACKETS.sub("", text[start : start + 160]).lstrip()
     rest = _DETERMINER.sub("", rest.removeprefix("out ").lstrip())
     end = _PHRASE_ENDS.search(rest)
@@ -272,7 +270,6 @@ class StepWords(ProtocolRules):
 
     @cached_property
     def deeds(self) -> tuple[re.Pattern[str], ...]:
-        """Patterns of deeds: by people, with things, and settings."""
         people, people_did, things, did = (
             "|".join(words.split()) for words in (self.people, self.people_verbs, self.things, self.things_verbs)
         )

@@ -191,7 +191,6 @@ def _named(text: str) -> Iterator[_Named]:
 
 
 def _version(text: str, end: int) -> tuple[str, int]:
-    """The version after a name, and where it ends."""
     if found := _AFTER.match(text, end):
         return (found["named"] or found["bare"]).rstrip("."), found.end()
     if found := _WHOLE_NUMBER.match(text, end):
@@ -234,7 +233,6 @@ class SoftwareWords(ProtocolRules):
 
     @cached_property
     def beside(self) -> dict[str, re.Pattern[str]]:
-        """Names with the phrases that show them to be software."""
         return {name: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(_place, p))})") for name, p in self.near.items()}
 
     @cached_property

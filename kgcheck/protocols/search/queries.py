@@ -51,7 +51,6 @@ class SearchRules(ProtocolRules):
 
     @cached_property
     def generic_stems(self) -> frozenset[str]:
-        """The stems of words that name nothing."""
         from bm25s.stopwords import STOPWORDS_EN
 
         return stems((*STOPWORDS_EN, *self.words["generic"]))
@@ -167,7 +166,6 @@ def method_named(text: str) -> KnownMethod | None:
 
 
 def _weight(phrase: str, objective: Objective) -> tuple[int, int]:
-    """Weigh a phrase: in the title, a name, named often, or what something is in or of."""
     own, title = phrase.casefold(), objective.title.casefold()
     folded = f"{title} {objective.objective.casefold()}"
     within = any(f"{word} {own}" in folded for word in ("in", "of"))
@@ -258,7 +256,6 @@ class SearchQuery(Value):
 
     @property
     def words(self) -> str:
-        """Its terms as plain words, as an index searches them."""
         return " ".join(term for group in self.groups if not group.data for term in group.terms)
 
     @property

@@ -91,7 +91,6 @@ class StudySearch(Value):
 
     @property
     def kept(self) -> tuple[FoundPaper, ...]:
-        """The papers that are helpful, the most helpful first."""
         return tuple(p for p in self.papers if p.kept)
 
     @property
@@ -117,7 +116,6 @@ class MetPapers:
         self._by_id |= dict.fromkeys(whole.paper.ids, whole)
 
     def every(self) -> list[QueriedPaper]:
-        """Each once, in the order in which they were met."""
         return list({id(m): m for m in self._by_id.values()}.values())
 
     def retract(self, listed: Callable[[Iterable[str]], set[str]]) -> None:
@@ -205,7 +203,6 @@ class PaperSearcher:
         self._notes: list[str] = []
 
     def search(self, folder: Path, today: str | None = None) -> StudySearch:
-        """Search papers and data sets, each question once, and write what was found and kept into a folder."""
         if self.http is None and self.index is None:
             hint = "let services be asked, or name an index of papers: --literature"
             raise UsageError("there is nowhere to look", hint)
@@ -260,7 +257,6 @@ class PaperSearcher:
                 step.advance()
 
     def _search_index(self, queries: Sequence[SearchQuery]) -> None:
-        """Search the local index where no service could be looked at."""
         if self.http is not None and len(queries) * len(PLACES) > len(self._unsearched):
             return
         why = "no service was asked" if self.http is None else "no service could be looked at"
