@@ -252,7 +252,10 @@ class StudyProtocol(StudyGrounds):
 
     @model_validator(mode="after")
     def _ids_are_its_own(self) -> Self:
-        parts = {"fact": self.facts, "passage": self.passages, "data set": self.data_sets, "section": self.sections}
+        parts: dict[str, tuple[StudyFact | StudyPassage | StudyDataSet | StudySection, ...]] = {
+            **{"fact": self.facts, "passage": self.passages},
+            **{"data set": self.data_sets, "section": self.sections},
+        }
         ids = {kind: [part.id for part in some] for kind, some in parts.items()} | {"step": [s.id for s in self.steps]}
         for kind, own in ids.items():
             if twice := sorted(i for i, count in Counter(own).items() if count > 1):
