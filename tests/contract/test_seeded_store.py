@@ -162,15 +162,8 @@ READS: dict[str, Callable[[GraphStore], Any]] = {
 """Every reading method of the protocol."""
 
 REFUSED = {
-    "query",
-    "set_meta",
-    "prepare",
-    "changing",
-    "add_nodes",
-    "update_nodes",
-    "add_edges",
-    "remove_edges",
-    "remove_nodes",
+    *("query", "set_meta", "prepare", "changing"),
+    *("add_nodes", "update_nodes", "add_edges", "remove_edges", "remove_nodes"),
 }
 
 

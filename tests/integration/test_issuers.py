@@ -171,16 +171,6 @@ def test_an_id_that_a_whole_ontology_lacks_is_told_and_one_that_may_be_newer_is_
     ]
     unknown = [f for f in then["findings"] if f["subject"]["id"] == "ZZO:999"]
     assert [f["outcome"] for f in unknown] == ["refuted"]
-    # A single check ends as the audit does.
-    with Workspace(store=f"files:{tmp_path / 'nodes.tsv'}", reference=tmp_path / "reference.duckdb") as workspace:
-        checked = [
-            workspace.check("existence biolink:Disease ZZO:999", keep=False, graph_date=date).finding.verdict
-            for date in (None, "2026-01-01")
-        ]
-    assert [(one.outcome, one.reason) for one in checked] == [
-        ("insufficient", "reference_older"),
-        ("refuted", "unknown_id"),
-    ]
 
 
 def test_of_a_source_that_knows_few_of_the_ids_nothing_is_taken_for_missing(tmp_path: Path) -> None:
@@ -238,18 +228,6 @@ def test_a_newer_part_under_the_same_name_does_not_end_the_others(tmp_path: Path
     assert "so that nothing is said of the others" in err
 
 
-def test_an_id_that_another_source_lists_is_not_unknown(tmp_path: Path) -> None:
-    facts = Facts()
-    facts.release("more").entities("", "ZZO:500", "ZZO:1")
-    facts.write(tmp_path / "sources")
-    snapshot(tmp_path, a__obo=OBO)
-    graph(tmp_path, STATED | {"ZZO:500": "of another list", "ZZO:501": "of none"})
-
-    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
-
-    assert {f["subject"]["id"] for f in report["findings"] if f["reason"] == "unknown_id"} == {"ZZO:501"}
-
-
 def test_a_prefix_in_another_spelling_is_told(tmp_path: Path) -> None:
     snapshot(tmp_path, zzo__obo=OBO)
     graph(tmp_path, STATED | {"zzo:22": "obsolete thing"})
@@ -260,7 +238,7 @@ def test_a_prefix_in_another_spelling_is_told(tmp_path: Path) -> None:
     assert "zzo:22" not in {f["subject"]["id"] for f in report["findings"]}
 
 
-def test_a_single_check_asks_no_more_than_an_audit_does(tmp_path: Path) -> None:
+def test_an_id_that_another_source_lists_is_not_unknown_to_an_audit_or_a_single_check(tmp_path: Path) -> None:
     facts = Facts()
     facts.release("more").entities("", "ZZO:500", "ZZO:1")
     facts.release("uniprot").entity("P00001").entity("P00002", state="merged", now=["P00001"])
@@ -269,20 +247,18 @@ def test_a_single_check_asks_no_more_than_an_audit_does(tmp_path: Path) -> None:
     snapshot(tmp_path, a__obo=OBO)
     graph(tmp_path, STATED | {"ZZO:500": "of another list", "ZZO:501": "of none", "UniProtKB:P99999": "C"})
 
-    ids = ("ZZO:500", "ZZO:501", "UniProtKB:P99999", "UNKNOWN:1")
+    report, _ = audited(tmp_path, "--graph-date", "2026-01-01")
     with Workspace(store=f"files:{tmp_path / 'nodes.tsv'}", reference=tmp_path / "reference.duckdb") as workspace:
-        found = {
-            id_: workspace.check(
-                f"existence biolink:Disease {id_}", keep=False, graph_date="2026-01-01"
-            ).finding.verdict
-            for id_ in ids
-        }
-    assert {id_: one.outcome.value for id_, one in found.items()} == {
-        "ZZO:500": "unavailable",
-        "ZZO:501": "refuted",
-        "UniProtKB:P99999": "unavailable",
-        "UNKNOWN:1": "unavailable",
-    }
+
+        def checked(id_: str, date: str | None = "2026-01-01") -> str:
+            request = f"existence biolink:Disease {id_}"
+            verdict = workspace.check(request, keep=False, graph_date=date).finding.verdict
+            return f"{verdict.outcome.value} {verdict.reason.value}"
+
+        assert {f["subject"]["id"] for f in report["findings"] if f["reason"] == "unknown_id"} == {"ZZO:501"}
+        assert (checked("ZZO:501"), checked("ZZO:501", None)) == ("refuted unknown_id", "insufficient reference_older")
+        for id_ in ("ZZO:500", "UniProtKB:P99999", "UNKNOWN:1"):
+            assert checked(id_).startswith("unavailable ")
 
 
 def test_a_release_without_a_date_does_not_refute_what_it_lacks(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """What a load makes of the rows and files it is given, good and bad."""
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,17 +123,6 @@ def test_a_broken_file_leaves_no_new_store_behind(
     with pytest.raises(InputFormat, match=message):
         load()
     assert list(store.parent.glob("graph.lbdb*")) == []
-
-
-@pytest.mark.parametrize("cut", [10, -12, -1])
-def test_a_truncated_archive_is_refused(directory: ImportDirectory, load: Load, store: Path, cut: int) -> None:
-    plain = directory.folder / PROTEINS
-    rows = "".join(directory.row(PROTEINS, ID=f"Q{i}", name=str(hash(i))) + "\n" for i in range(5000)).encode()
-    directory.raw(PROTEINS + ".gz", gzip.compress(plain.read_bytes() + rows)[:cut])
-    plain.unlink()
-    with pytest.raises(InputFormat, match=r"Protein\.tsv\.gz"):
-        load()
-    assert not store.exists()
 
 
 # --- rows ------------------------------------------------------------------------------------------

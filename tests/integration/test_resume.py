@@ -96,7 +96,11 @@ class Scope(NamedTuple):
     piece_tasks: int
 
 
-SCOPES = {"genes": Scope({"labels": ("Gene",)}, 10), "everything": Scope({}, PIECE)}
+SCOPES = {
+    "genes": Scope({"labels": ("Gene",)}, 10),
+    "sample": Scope({"labels": ("Gene",), "sample": 90, "seed": 3, "keep_all": True}, 5),
+    "everything": Scope({}, PIECE),
+}
 """An audit of everything takes seconds, one of the genes and their edges some tenths of one."""
 
 
@@ -119,7 +123,9 @@ def undisturbed(scope: Scope, tmp_path_factory: pytest.TempPathFactory) -> Audit
 
 
 @pytest.mark.parametrize(
-    ("scope", "pieces"), [("genes", 1), slowly("genes", 0), slowly("everything", 77)], indirect=["scope"]
+    ("scope", "pieces"),
+    [("genes", 1), slowly("genes", 0), slowly("sample", 10), slowly("everything", 77)],
+    indirect=["scope"],
 )
 def test_a_run_cut_off_after_any_piece_ends_the_same(
     undisturbed: Audited, tmp_path: Path, scope: Scope, pieces: int
@@ -143,16 +149,6 @@ def goes_on_from(elsewhere: Path, ledger: Path, store: Path, reference: Path, un
         run = next(r for r in kept.runs() if r.nodes)
         assert comparable(of_run(kept, run)) == comparable(undisturbed)
     assert kgcheck("audit", "--resume", "--ledger", ledger).code == 2
-
-
-@pytest.mark.slow
-def test_a_sample_is_the_same_after_a_cut(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"sample": 90, "seed": 3, "keep_all": True, "piece_tasks": 5, **SCOPES["genes"].options}
-    with embedded() as store:
-        whole = audited(store, tmp_path / "whole.sqlite", demo().reference, **asked)
-        cut_off(store, tmp_path / "cut.sqlite", 10, demo().reference, **asked)
-
-        assert comparable(resumed(store, tmp_path / "cut.sqlite", demo().reference)) == comparable(whole)
 
 
 CHILD = """

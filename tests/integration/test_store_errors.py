@@ -135,29 +135,13 @@ def test_a_database_that_is_not_there(clean_neo4j: Neo4jTarget) -> None:
     assert caught.value.hint == "set KGCHECK_NEO4J_DATABASE"
 
 
-def test_an_empty_server_is_for_loading_only(clean_neo4j: Neo4jTarget) -> None:
-    with pytest.raises(StoreMissing, match="there is no graph at bolt://"):
-        open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j))
-    with open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=True) as store:
-        fill(store)
-    with open_store(clean_neo4j.uri.replace("bolt://", "neo4j://"), CKG, settings_for(clean_neo4j)) as store:
-        assert store.node(P1) == {"id": "P1"}
-
-
-def test_a_server_with_other_labels(clean_neo4j: Neo4jTarget) -> None:
-    with clean_neo4j.driver() as driver:
-        driver.execute_query("CREATE (:Movie)-[:BY]->(:Person)")
-    for create in (False, True):
-        with pytest.raises(StoreSchema, match="its labels are Movie, Person"):
-            open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=create)
-
-
 def test_a_query_that_takes_too_long(clean_neo4j: Neo4jTarget) -> None:
     with open_store(clean_neo4j.uri, CKG, settings_for(clean_neo4j), create=True) as store:
         fill(store)
         add_nodes(store, DISEASE, *(f"DOID:{i}" for i in range(3000)))
     slow = "MATCH (a:`Disease`), (b:`Disease`), (c:`Disease`) WHERE a.id + b.id + c.id = 'x' RETURN count(*) AS n"
-    with Neo4jStore(clean_neo4j.uri, CKG, settings_for(clean_neo4j, query_timeout_s=1)) as opened:
+    uri = clean_neo4j.uri.replace("bolt://", "neo4j://")
+    with Neo4jStore(uri, CKG, settings_for(clean_neo4j, query_timeout_s=1)) as opened:
         with pytest.raises(StoreUnavailable, match="took too long") as caught:
             list(opened._read(slow, {}))
         assert opened.node(P1) == {"id": "P1"}

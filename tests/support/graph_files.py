@@ -36,6 +36,11 @@ class ReadGraph:
         return self.rows("SELECT head, relation, tail FROM edge ORDER BY ALL")
 
     @property
+    def faults(self) -> list[tuple[Any, str]]:
+        """Place and reason of what was rejected."""
+        return [(line, reason) for line, reason, _ in self.rejected]
+
+    @property
     def rejected(self) -> list[tuple[Any, ...]]:
         return self.rows("SELECT line, reason, detail FROM quarantine ORDER BY ALL")
 
@@ -52,8 +57,9 @@ def read_any(form: GraphForm, path: Path, text: str) -> None:
 
 
 def written(path: Path, value: Any) -> Path:
-    """A file of text, or of JSON."""
-    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    """A file of bytes, of text, or of JSON."""
+    text = value if isinstance(value, str | bytes) else json.dumps(value)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 

@@ -28,16 +28,8 @@ NODES = {
 
 def schema_of(*relations: str, labels: tuple[str, ...] = tuple(NODES)) -> Schema:
     patterns = [dict(zip(("head", "type", "tail"), text.split(), strict=True)) for text in relations]
-    described = [
-        {
-            "name": label,
-            "meaning": label,
-            "id_pattern": ".+",
-            "id_example": "x1",
-            "properties": {"name": {"type": "string"}},
-        }
-        for label in labels
-    ]
+    common = {"id_pattern": ".+", "id_example": "x1", "properties": {"name": {"type": "string"}}}
+    described = [{"name": label, "meaning": label, **common} for label in labels]
     profile = {"name": "nobody-wrote-it", "version": 1, "title": "a graph"}
     return Schema.model_validate({"profile": profile, "labels": described, "relations": patterns})
 
@@ -66,6 +58,7 @@ TREATS = "Compound treats Disease"
 PHENOTYPE = "Disease biolink:has_phenotype PhenotypicFeature"
 EXPRESSED = "Gene biolink:expressed_in Anatomy"
 ASSOCIATED = "Gene biolink:gene_associated_with_condition Disease"
+OF_TP53 = "diseases with a biolink:gene_associated_with_condition edge from the Gene g1"
 CODES = ("Compound CtD Disease", "Compound CuG Gene", "Disease DuG Gene", "Gene GiG Gene", "Gene Gr_G Gene")
 
 
@@ -105,27 +98,15 @@ CODES = ("Compound CtD Disease", "Compound CuG Gene", "Disease DuG Gene", "Gene 
             "anatomies with a biolink:expressed_in edge from the Gene g1",
         ),
         ("Which anatomies express TP53?", (EXPRESSED,), "anatomies with a biolink:expressed_in edge from the Gene g1"),
-        (
-            "Which conditions are associated with TP53?",
-            (ASSOCIATED,),
-            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
-        ),
-        (
-            "Which diseases are linked to TP53?",
-            (ASSOCIATED,),
-            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
-        ),
+        ("Which conditions are associated with TP53?", (ASSOCIATED,), OF_TP53),
+        ("Which diseases are linked to TP53?", (ASSOCIATED,), OF_TP53),
         # All that join the two, where none is called so.
         (
             "Which diseases are related to TP53?",
             ("Gene causes Disease", "Gene treats Disease"),
             "diseases with a causes edge from the Gene g1 or with a treats edge from the Gene g1",
         ),
-        (
-            "Which diseases involve TP53?",
-            (ASSOCIATED,),
-            "diseases with a biolink:gene_associated_with_condition edge from the Gene g1",
-        ),
+        ("Which diseases involve TP53?", (ASSOCIATED,), OF_TP53),
         # Drugs are compounds where no label is called so.
         ("Which drugs treat asthma?", (TREATS,), "compounds with a treats edge to the Disease d1"),
         (

@@ -1,4 +1,4 @@
-"""RDF files as graphs: statements to nodes and edges, what is rejected, and what is made to harm."""
+"""RDF files and ontologies as graphs: statements and axioms to nodes and edges, what is rejected or made to harm."""
 
 import sys
 from pathlib import Path
@@ -11,10 +11,13 @@ from kgcheck.duck import connected
 from kgcheck.errors import InputFormat, MissingExtra
 from kgcheck.forms import rdf_parsing
 from kgcheck.forms.curies import contraction
-from kgcheck.forms.rdf import FORMS
+from kgcheck.forms.obo import FORMS as OBO_FORMS
+from kgcheck.forms.rdf import FORMS as RDF
 from kgcheck.forms.source import Source
 from kgcheck.forms.tables import GraphTables
-from tests.support.graph_files import read_any
+from tests.support.graph_files import ReadGraph, read_any, written
+
+FORMS = (*OBO_FORMS, *RDF)
 
 A = "<http://example.org/a/1>"
 B = "<http://example.org/b/2>"
@@ -31,37 +34,13 @@ XML = """<?xml version="1.0"?>
 """
 
 
-def read(folder: Path, text: str | bytes, name: str = "graph") -> GraphTables:
-    """The tables of one file, by the form that takes it."""
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_files(Source(name, path))
-
-
-def read_files(*files: Source) -> GraphTables:
-    tables = GraphTables(connected())
-    (form,) = {form for form in FORMS for file in files if form.fits(file)}
-    form.read(files, tables)
-    return tables
+def read(folder: Path, text: str | bytes, name: str = "graph") -> ReadGraph:
+    return ReadGraph(FORMS, written(folder / name, text))
 
 
 def form_of(folder: Path, text: str) -> str:
-    path = folder / "file"
-    path.write_text(text, encoding="utf-8")
-    return ", ".join(form.name for form in FORMS if form.fits(Source("file", path)))
-
-
-def edges(tables: GraphTables) -> list[tuple[str, str, str]]:
-    return tables.db.execute("SELECT head, relation, tail FROM edge ORDER BY ALL").fetchall()
-
-
-def properties(tables: GraphTables, node: str) -> dict[str, str]:
-    ((found,),) = tables.db.execute("SELECT properties FROM node WHERE id = ?", [node]).fetchall()
-    return dict(found)
-
-
-def rejected(tables: GraphTables) -> list[tuple[int, str]]:
-    return tables.db.execute("SELECT line, reason FROM quarantine ORDER BY ALL").fetchall()
+    source = Source("file", written(folder / "file", text))
+    return ", ".join(form.name for form in FORMS if form.fits(source))
 
 
 @pytest.mark.parametrize(
@@ -100,15 +79,15 @@ def test_statements_become_nodes_and_edges(tmp_path: Path) -> None:
 {A} <http://example.org/score> "2" .
 {A} {RELATED} {B} .
 """
-    tables = read(tmp_path, text)
-    assert edges(tables) == [("http://example.org/a/1", "biolink:related_to", "http://example.org/b/2")]
-    assert tables.db.execute("SELECT line FROM edge").fetchall() == [(6,)]
-    assert tables.db.execute("SELECT id, labels, line FROM node ORDER BY id").fetchall() == [
+    graph = read(tmp_path, text)
+    assert graph.edges == [("http://example.org/a/1", "biolink:related_to", "http://example.org/b/2")]
+    assert graph.rows("SELECT line FROM edge") == [(6,)]
+    assert graph.rows("SELECT id, labels, line FROM node ORDER BY id") == [
         ("http://example.org/a/1", ["biolink:Gene"], 1),
         ("http://example.org/b/2", [], 6),
     ]
-    assert properties(tables, "http://example.org/a/1") == {"name": "one", "name@de": "eins", "score": "1|2"}
-    assert not tables.lists_nodes
+    assert graph.nodes["http://example.org/a/1"][1] == {"name": "one", "name@de": "eins", "score": "1|2"}
+    assert not graph.tables.lists_nodes
 
 
 @pytest.mark.parametrize(
@@ -142,9 +121,9 @@ ex:s {parts[0]} ex:a ; {parts[1]} ex:affects ; {parts[2]} ex:b ; ex:evidence ex:
 ex:a ex:affects ex:b .
 ex:paper ex:mentions ex:s .
 """
-    tables = read(tmp_path, text)
-    assert edges(tables) == [("ex:a", "ex:affects", "ex:b")]
-    ((found,),) = tables.db.execute("SELECT properties FROM edge").fetchall()
+    graph = read(tmp_path, text)
+    assert graph.edges == [("ex:a", "ex:affects", "ex:b")]
+    ((found,),) = graph.rows("SELECT properties FROM edge")
     assert found == {"id": "ex:s", "evidence": "ex:p|ex:q", "p_value": "0.1"}
 
 
@@ -159,8 +138,8 @@ ex:paper ex:mentions ex:s .
     ],
 )
 def test_files_of_windows_are_read(tmp_path: Path, text: str) -> None:
-    tables = read(tmp_path, "\ufeff" + text.replace("\n", "\r\n"))
-    assert (tables.count("node"), tables.count("edge"), tables.count("quarantine")) == (2, 1, 0)
+    graph = read(tmp_path, "\ufeff" + text.replace("\n", "\r\n"))
+    assert (graph.tables.count("node"), graph.tables.count("edge"), graph.tables.count("quarantine")) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -172,22 +151,22 @@ def test_files_of_windows_are_read(tmp_path: Path, text: str) -> None:
     ids=["a relative IRI stays as it is written", "a triple term is a statement too"],
 )
 def test_statements_of_turtle(tmp_path: Path, text: str, edge: tuple[str, str, str]) -> None:
-    assert edges(read(tmp_path, HEAD + text)) == [edge]
+    assert read(tmp_path, HEAD + text).edges == [edge]
 
 
 @pytest.mark.parametrize("parts", ["ex:a, ex:c ; {} ex:b", "ex:a ; {} ex:b, 'b'"])
 def test_a_statement_without_its_parts_is_rejected_and_takes_no_edge_away(tmp_path: Path, parts: str) -> None:
     stated = parts.format("rdf:predicate ex:p ; rdf:object")
-    tables = read(tmp_path, HEAD + f"ex:s rdf:subject {stated} .\nex:a ex:p ex:b .")
-    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
-    assert [reason for _, reason in rejected(tables)] == ["statement"]
+    graph = read(tmp_path, HEAD + f"ex:s rdf:subject {stated} .\nex:a ex:p ex:b .")
+    assert graph.edges == [("ex:a", "ex:p", "ex:b")]
+    assert [reason for _, reason in graph.faults] == ["statement"]
 
 
 def test_what_does_not_hold_is_no_edge(tmp_path: Path) -> None:
     text = "ex:s biolink:subject ex:a ; biolink:predicate ex:p ; biolink:object ex:b ; biolink:negated true ."
-    tables = read(tmp_path, HEAD + text, "no.ttl")
-    assert edges(tables) == []
-    assert tables.negated == {"no.ttl": 1}
+    graph = read(tmp_path, HEAD + text, "no.ttl")
+    assert graph.edges == []
+    assert graph.tables.negated == {"no.ttl": 1}
 
 
 def test_of_nanopublications_the_assertions_are_read(tmp_path: Path) -> None:
@@ -200,23 +179,19 @@ sub:assertion {{ sub:x ex:affects ex:b . sub:assertion rdfs:label "x" . }}
 sub:provenance {{ sub:assertion ex:derivedFrom ex:paper . }}
 sub:info {{ sub:pub ex:author ex:somebody . }}
 """
-    tables = read(tmp_path, text, "np.trig")
+    graph = read(tmp_path, text, "np.trig")
     # A prefix that changes its meaning is none.
-    assert edges(tables) == [(f"http://example.org/{number}#x", "ex:affects", "ex:b") for number in (1, 2)]
-    assert tables.notes == [
+    assert graph.edges == [(f"http://example.org/{number}#x", "ex:affects", "ex:b") for number in (1, 2)]
+    assert graph.tables.notes == [
         "np.trig: 2 nanopublications; 4 statements of assertions are read, "
         "and 10 of heads, provenance and publication info are about them"
     ]
-    assert tables.count("node") == 3
+    assert graph.tables.count("node") == 3
 
 
 def test_blank_nodes_are_named_alike_each_time_and_apart_in_each_file(tmp_path: Path) -> None:
-    files = []
-    for number in (0, 1):
-        path = tmp_path / f"{number}.ttl"
-        path.write_text(HEAD + "ex:a ex:p [ ex:q _:x ] .", encoding="utf-8")
-        files.append(Source(path.name, path, number))
-    first, again = edges(read_files(*files)), edges(read_files(*files))
+    files = [written(tmp_path / f"{number}.ttl", HEAD + "ex:a ex:p [ ex:q _:x ] .") for number in (0, 1)]
+    first, again = (ReadGraph(FORMS, *files).edges for _ in range(2))
     assert first == again
     assert len({tail for _, relation, tail in first if relation == "ex:q"}) == 2
     assert all(tail.startswith("_:") for _, _, tail in first)
@@ -224,29 +199,29 @@ def test_blank_nodes_are_named_alike_each_time_and_apart_in_each_file(tmp_path: 
 
 def test_a_line_that_is_wrong_costs_no_other(tmp_path: Path) -> None:
     lines = [f"{A} {RELATED} {B} .", f'{A} {LABEL} "open .', f"{A} {RELATED} <http://example.org/a b> .", "nothing"]
-    tables = read(tmp_path, "\n".join([*lines, f"{B} {RELATED} {A} .", f"{B} {RELATED} <http://exam"]))
-    assert len(edges(tables)) == 2
-    assert rejected(tables) == [(2, "syntax"), (3, "malformed_iri"), (4, "syntax"), (6, "syntax")]
+    graph = read(tmp_path, "\n".join([*lines, f"{B} {RELATED} {A} .", f"{B} {RELATED} <http://exam"]))
+    assert len(graph.edges) == 2
+    assert graph.faults == [(2, "syntax"), (3, "malformed_iri"), (4, "syntax"), (6, "syntax")]
 
 
 def test_a_malformed_iri_is_rejected_with_its_line(tmp_path: Path) -> None:
-    tables = read(tmp_path, HEAD + "ex:a ex:p ex:b, <http://example.org/c d>, ex:e .\nex:a ex:q ex:f .\n")
-    assert {tail for _, _, tail in edges(tables)} == {"ex:b", "ex:e", "ex:f"}
-    assert rejected(tables) == [(5, "malformed_iri")]
+    graph = read(tmp_path, HEAD + "ex:a ex:p ex:b, <http://example.org/c d>, ex:e .\nex:a ex:q ex:f .\n")
+    assert {tail for _, _, tail in graph.edges} == {"ex:b", "ex:e", "ex:f"}
+    assert graph.faults == [(5, "malformed_iri")]
 
 
 def test_each_malformed_iri_counts(tmp_path: Path) -> None:
-    tables = read(tmp_path, HEAD + "ex:a ex:p <http://x y> .\n" * 1_500 + "ex:a ex:p ex:b .\n")
+    graph = read(tmp_path, HEAD + "ex:a ex:p <http://x y> .\n" * 1_500 + "ex:a ex:p ex:b .\n")
 
-    assert (tables.count("quarantine"), tables.more_rejected) == (1_000, 500)
-    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
+    assert (graph.tables.count("quarantine"), graph.tables.more_rejected) == (1_000, 500)
+    assert graph.edges == [("ex:a", "ex:p", "ex:b")]
 
 
 def test_a_malformed_iri_in_xml_is_rejected_with_its_line(tmp_path: Path) -> None:
     text = '<rdf:Description rdf:about="http://example.org/{}">\n<ex:p rdf:resource="http://example.org/b"/></rdf:Description>\n'
-    tables = read(tmp_path, XML + text.format("a b") + text.format("c") + "</rdf:RDF>")
-    assert edges(tables) == [("ex:c", "ex:p", "ex:b")]
-    assert (3, "malformed_iri") in rejected(tables)
+    graph = read(tmp_path, XML + text.format("a b") + text.format("c") + "</rdf:RDF>")
+    assert graph.edges == [("ex:c", "ex:p", "ex:b")]
+    assert (3, "malformed_iri") in graph.faults
 
 
 @pytest.mark.parametrize(
@@ -269,15 +244,12 @@ def test_a_file_that_cannot_be_read_is_told_with_its_place(tmp_path: Path, text:
 
 
 def test_the_other_files_are_read(tmp_path: Path) -> None:
-    files = []
-    for number, text in enumerate(["ex:a ex:p ex:b .\nex:a ex:p", "ex:c ex:p ex:d ."]):
-        path = tmp_path / f"{number}.ttl"
-        path.write_text(HEAD + text, encoding="utf-8")
-        files.append(Source(path.name, path, number))
+    texts = ("ex:a ex:p ex:b .\nex:a ex:p", "ex:c ex:p ex:d .")
+    files = [Source(f"{n}.ttl", written(tmp_path / f"{n}.ttl", HEAD + text), n) for n, text in enumerate(texts)]
     tables = GraphTables(connected())
     with pytest.raises(InputFormat, match=r"0\.ttl, line 6"):
-        FORMS[4].read(files, tables)
-    assert edges(tables) == [("ex:c", "ex:p", "ex:d")]
+        RDF[4].read(files, tables)
+    assert tables.db.execute("SELECT head, relation, tail FROM edge").fetchall() == [("ex:c", "ex:p", "ex:d")]
 
 
 @pytest.mark.parametrize(
@@ -299,10 +271,10 @@ def test_entities_do_not_expand(tmp_path: Path, declared: str, why: str) -> None
 
 def test_entities_of_namespaces_are_read(tmp_path: Path) -> None:
     text = XML.replace("<rdf:RDF", '<!DOCTYPE rdf:RDF [<!ENTITY e "http://example.org/">]>\n<rdf:RDF')
-    tables = read(
+    graph = read(
         tmp_path, text + '<rdf:Description rdf:about="&e;a"><ex:p rdf:resource="&e;b"/></rdf:Description></rdf:RDF>'
     )
-    assert edges(tables) == [("ex:a", "ex:p", "ex:b")]
+    assert graph.edges == [("ex:a", "ex:p", "ex:b")]
 
 
 @pytest.mark.parametrize(
@@ -317,10 +289,10 @@ def test_entities_of_namespaces_are_read(tmp_path: Path) -> None:
 )
 def test_what_nests_without_end_takes_nothing_down(tmp_path: Path, text: str) -> None:
     try:
-        tables = read(tmp_path, text)
+        graph = read(tmp_path, text)
     except InputFormat:
         return
-    assert rejected(tables) == [(2, "nested")]
+    assert graph.faults == [(2, "nested")]
 
 
 def test_a_long_prefix_fills_no_memory(tmp_path: Path) -> None:
@@ -341,9 +313,145 @@ def test_without_the_extra_its_name_is_told(tmp_path: Path, monkeypatch: pytest.
     assert told.value.hint == "pip install 'kgcheck[rdf]'"
 
 
+# ontologies
+
+OBO = r"""format-version: 1.2
+ontology: test
+
+[Term]
+id: EX:1
+name: one \{thing\}
+namespace: things
+def: "What it is, and a \"quote\" ! no comment." [EX:book]
+synonym: "uno" EXACT []
+synonym: "ein" EXACT []
+xref: OTHER:1 "as they call it"
+xref: Weight: "12.0"
+is_a: EX:2 ! two
+is_a: EX:3 {source="book"} ! three
+relationship: part_of EX:4 ! four
+intersection_of: EX:5
+
+[Term]
+id: EX:9
+name: nine
+is_obsolete: true
+replaced_by: EX:1
+
+[Typedef]
+id: part_of
+name: part of
+is_a: overlaps
+"""
+OWL_HEAD = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix obo: <http://purl.obolibrary.org/obo/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix oio: <http://www.geneontology.org/formats/oboInOwl#> .
+"""
+OWL = (
+    OWL_HEAD
+    + """
+<http://example.org/o.owl> a owl:Ontology ; rdfs:label "the ontology" .
+obo:BFO_0000050 a owl:ObjectProperty ; rdfs:label "part of" ; rdfs:subPropertyOf obo:RO_1 .
+obo:EX_1 a owl:Class ; rdfs:label "one" ; obo:IAO_0000115 "What it is." ; oio:id "EX:1" ;
+    oio:hasExactSynonym "uno", "ein" ; oio:hasDbXref "OTHER:1" ; oio:inSubset obo:slim ;
+    rdfs:subClassOf obo:EX_2,
+        [ a owl:Restriction ; owl:onProperty obo:BFO_0000050 ; owl:someValuesFrom obo:EX_4 ],
+        [ a owl:Restriction ; owl:onProperty obo:BFO_0000050 ; owl:allValuesFrom obo:EX_5 ] ;
+    owl:equivalentClass [ a owl:Class ; owl:intersectionOf ( obo:EX_6 obo:EX_7 ) ] .
+obo:EX_2 a owl:Class .
+obo:EX_9 a owl:Class ; owl:deprecated true ; obo:IAO_0100001 obo:EX_1 .
+obo:EX_i a owl:NamedIndividual, obo:EX_1 ; obo:BFO_0000050 obo:EX_j ; obo:RO_2 obo:EX_j .
+obo:EX_j a owl:NamedIndividual .
+[ a owl:Axiom ; owl:annotatedSource obo:EX_1 ; owl:annotatedProperty rdfs:label ; owl:annotatedTarget "one" ] .
+"""
+)
+
+
+def test_terms_of_obo(tmp_path: Path) -> None:
+    graph = read(tmp_path, OBO)
+    assert graph.nodes == {
+        "EX:1": (
+            ["Class"],
+            {
+                "name": "one {thing}",
+                "namespace": "things",
+                "def": 'What it is, and a "quote" ! no comment.',
+                "synonym": "uno|ein",
+                "xref": "OTHER:1",
+            },
+        ),
+        "EX:9": (["Class"], {"name": "nine", "is_obsolete": "true", "replaced_by": "EX:1"}),
+        "part_of": (["Typedef"], {"name": "part of"}),
+    }
+    assert graph.edges == [("EX:1", "is_a", "EX:2"), ("EX:1", "is_a", "EX:3"), ("EX:1", "part_of", "EX:4")]
+    assert graph.rows("SELECT line FROM edge ORDER BY line") == [(13,), (14,), (15,)]
+    assert not graph.tables.count("quarantine")
+
+
+def test_lines_of_obo_that_are_wrong_are_rejected_with_their_place(tmp_path: Path) -> None:
+    text = (
+        OBO + "[Term]\nname: no id\n\n[Term]\nid: EX:10\nis_a:\nrelationship: part_of\ndef: no quotes\nodd\nis_a: EX:1"
+    )
+    graph = read(tmp_path, text, "wrong.obo")
+    assert ("EX:10", "is_a", "EX:1") in graph.edges
+    assert graph.rows("SELECT file, line, reason FROM quarantine ORDER BY line") == [
+        ("wrong.obo", 28, "no_id"),
+        *[("wrong.obo", line, "syntax") for line in (33, 34, 35, 36)],
+    ]
+
+
+def test_a_line_of_obo_that_is_not_utf8_costs_itself_alone(tmp_path: Path) -> None:
+    text = OBO.replace("name: nine", "name: ni\u00f1e").encode("latin-1").replace(b"\n", b"\r\n")
+    graph = read(tmp_path, text, "latin.obo")
+
+    assert set(graph.nodes) == {"EX:1", "EX:9", "part_of"}
+    assert graph.rows("SELECT line, reason, row_text FROM quarantine") == [
+        (OBO[: OBO.index("name: nine")].count("\n") + 1, "not_utf8", "name: ni\\xf1e")
+    ]
+
+
+def test_an_obo_file_that_is_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
+    graph = read(tmp_path, OBO[: OBO.index("relationship:") + 20])
+    assert graph.edges == [("EX:1", "is_a", "EX:2"), ("EX:1", "is_a", "EX:3")]
+    assert graph.tables.count("quarantine") == 1
+    with pytest.raises(InputFormat, match="holds no OBO term"):
+        read(tmp_path, "format-version: 1.2\n")
+
+
+def test_axioms_of_owl(tmp_path: Path) -> None:
+    graph = read(tmp_path, OWL)
+    assert graph.edges == [
+        ("EX:1", "BFO:0000050", "EX:4"),
+        ("EX:1", "subclass_of", "EX:2"),
+        ("EX:i", "BFO:0000050", "EX:j"),
+        ("EX:i", "RO:2", "EX:j"),
+    ]
+    one = {"name": "one", "def": "What it is.", "synonym": "uno|ein", "xref": "OTHER:1"}
+    assert graph.nodes == {
+        "EX:1": (["Class"], one | {"subset": "obo:slim"}),
+        "EX:2": (["Class"], {}),
+        "EX:9": (["Class"], {"is_obsolete": "true", "replaced_by": "EX:1"}),
+        "EX:i": (["EX:1", "NamedIndividual"], {}),
+        "EX:j": (["NamedIndividual"], {}),
+    }
+    assert graph.tables.notes == ["1 SubClassOf axiom not read: no class and no property to some class stands there"]
+    assert not graph.tables.lists_nodes
+
+
 PIECES = [
     *(HEAD, XML, A, B, RELATED, LABEL, *' \n.;,"@[](){}', "^^", "<<", ">>", "ex:a", "ex:p", "_:x", "rdf:subject"),
     *('{"@id":"ex:a",', '"@context":', "<rdf:Description", 'rdf:about="a"', ">", "/>", "\\u0000"),
+    *(
+        "format-version: 1.2\n",
+        "[Term]\n",
+        "[Typedef]\n",
+        "id: EX:1\n",
+        "is_a: EX:2\n",
+        "relationship: a b\n",
+        'def: "',
+    ),
+    *("xref: ", "synonym: ", "\n", "\\", '"', OWL_HEAD, "obo:EX_1 ", "a owl:Class", "rdfs:subClassOf "),
 ]
 
 
