@@ -176,7 +176,7 @@ class EmbeddedStore(CatalogueReads):
             if name == META_LABEL or "`" in name:
                 continue
             of, shapes = ("node", nodes) if kind == "NODE" else ("edge", edges)
-            hidden = self._hidden(few=False, **{"n" if of == "node" else "r": name})
+            hidden = self._hidden(**{"n" if of == "node" else "r": name})
             count = {"label" if of == "node" else "table": f"`{name}`", "where": where(hidden)}
             holders = [h for h in self.schema.holders if name == (h.name if isinstance(h, Label) else h.type)]
             known = {column for h in holders for column in ("id", *h.properties)}
@@ -282,7 +282,7 @@ class EmbeddedStore(CatalogueReads):
     def _of_edges(self, pattern: Pattern) -> str:
         return where(self._hidden(a=pattern.head, r=pattern.type, b=pattern.tail))
 
-    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+    def _hidden(self, **names: str) -> list[str]:
         return [variable for variable, table in names.items() if self._hides(table)]
 
     def _hides(self, table: str) -> bool:

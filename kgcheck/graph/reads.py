@@ -50,7 +50,7 @@ class CatalogueReads(ABC):
         """Return whether the store may hold labels and relations of these names; where not, it is not asked."""
 
     @abstractmethod
-    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+    def _hidden(self, **names: str) -> list[str]:
         """The variables, given with their labels and relations, of which something retired is to be left out."""
 
     @abstractmethod
@@ -143,18 +143,18 @@ class CatalogueReads(ABC):
     def nodes(self, label: Label, ids: list[str]) -> dict[str, Properties]:
         if not ids or not self._has(label.name):
             return {}
-        places = label_place(label) | {"where": where(self._hidden(few=True, n=label.name))}
+        places = label_place(label) | {"where": where(self._hidden(n=label.name))}
         rows, key = self._rows("nodes_by_ids", places, ids=ids), self._cypher.key_of(label)
         return one_of_each({"id": str(node[key])} | plain(node, label.properties) for (node,) in rows)
 
     def edges(self, triple: Triple) -> list[Properties]:
         pattern = self.schema.pattern(triple.head.label, triple.relation, triple.tail.label)
-        rows = self._of_pattern("edges_between", pattern, few=True, head_id=triple.head.id, tail_id=triple.tail.id)
+        rows = self._of_pattern("edges_between", pattern, head_id=triple.head.id, tail_id=triple.tail.id)
         return [plain(edge, pattern.properties) for (edge,) in rows]
 
     def neighbours(self, ref: Ref, pattern: Pattern, direction: Direction, limit: int) -> list[str]:
         statement = "tails" if direction == "out" else "heads"
-        return [str(id_) for (id_,) in self._of_pattern(statement, pattern, few=True, id=ref.id, limit=limit)]
+        return [str(id_) for (id_,) in self._of_pattern(statement, pattern, id=ref.id, limit=limit)]
 
     def counts(self) -> Counts:
         labels = [label for label in self.schema.labels if self._has(label.name)]
@@ -175,12 +175,10 @@ class CatalogueReads(ABC):
     def _count_edges(self, patterns: Sequence[Pattern]) -> list[int]:
         return [int(n) for pattern in patterns for (n,) in self._of_pattern("count_edges", pattern)]
 
-    def _of_pattern(
-        self, statement: str, pattern: Pattern, *, few: bool = False, **parameters: Any
-    ) -> Iterable[Sequence[Any]]:
+    def _of_pattern(self, statement: str, pattern: Pattern, **parameters: Any) -> Iterable[Sequence[Any]]:
         if not self._has(pattern.head, pattern.type, pattern.tail):
             return ()
-        hidden = self._hidden(few=few, a=pattern.head, r=pattern.type, b=pattern.tail)
+        hidden = self._hidden(a=pattern.head, r=pattern.type, b=pattern.tail)
         return self._rows(statement, pattern_places(pattern) | {"where": where(hidden)}, **parameters)
 
 

@@ -250,7 +250,7 @@ class CypherServerStore(CatalogueReads):
     def _has(self, *names: str) -> bool:
         return True
 
-    def _hidden(self, *, few: bool = False, **names: str) -> list[str]:
+    def _hidden(self, **names: str) -> list[str]:
         return list(names) if self._hides_some() else []
 
     def _count_nodes(self, labels: Sequence[Label]) -> list[int]:

@@ -72,7 +72,11 @@ def test_a_first_row_whose_values_recur_is_no_header(tmp_path: Path) -> None:
         (b"subject,predicate,object,publications\nA,p,B\nA,p,D,x\n", [["A", "p", "B", ""], ["A", "p", "D", "x"]], []),
         # A field too many shifts the others in text of commas, even where the last is empty.
         (b"subject,predicate,object,x\nA,p,B,\nA,p,text,C,\n", [["A", "p", "B", ""]], [(3, "field_count")]),
-        (b"subject\tpredicate\tobject\nA\tp\tC\tmore\nA\tp\tD\t\n", [["A", "p", "D"]], [(2, "field_count")]),
+        (
+            b"subject\tpredicate\tobject\tx\nA\tp\tB\nA\tp\tC\tx\tmore\nA\tp\tD\tx\t\n",
+            [["A", "p", "B", ""], ["A", "p", "D", "x"]],
+            [(3, "field_count")],
+        ),
         # A quote that is not closed is a sign in tabs, and a fault in commas.
         (
             b'subject\tpredicate\tobject\n"A\tp\tB\n5" nail\tp\tC\n"D ""d"""\tp\t"E"\n',
