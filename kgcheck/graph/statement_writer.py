@@ -216,12 +216,10 @@ class Writer:
     def _properties(self, node: ParserRuleContext) -> str:
         if node.mapLit() is None:
             raise UsageError("a reading statement has no parameters", "write values as literals")
-        return self._mapLit(node.mapLit())
+        return self._parts(node.mapLit())
 
     def _mapLit(self, node: ParserRuleContext) -> str:
-        if not isinstance(node.parentCtx, CypherParser.PropertiesContext):
-            raise UsageError("a map is not allowed there in a reading statement", HINT)
-        return self._parts(node)
+        raise UsageError("a map is not allowed there in a reading statement", HINT)
 
     def _mapPair(self, node: ParserRuleContext) -> str:
         name, value = self._property(node.name()), self.write(node.expression())

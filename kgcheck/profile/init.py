@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgcheck.errors import ConfigurationError
 from kgcheck.outputs import write_text
 from kgcheck.profile.folder import GRAPH
 from kgcheck.profile.lexicon import LEXICON
@@ -51,8 +50,6 @@ def _table(name: str, entries: Mapping[str, object]) -> list[str]:
 def write_profile(draft: str, folder: Path) -> Path:
     """Write a draft as graph.toml of a new profile, with the words that are drafted for it."""
     path = folder / GRAPH
-    if path.exists():
-        raise ConfigurationError(f"there is a profile in {folder} already", "name another folder with --out")
     write_text(path, draft)
     write_text(folder / LEXICON, draft_of_words(load_schema(str(folder.absolute()))))
     return path

@@ -67,12 +67,14 @@ class Place:
         self._quarantine = folder / "quarantine.jsonl"
         self.write()
 
-    def write(self, *edges: tuple[str, str, str, str], without: tuple[str, ...] = (), **names: str) -> None:
+    def write(
+        self, *edges: tuple[str, str, str, str], without: tuple[str, ...] = (), about: str = "about", **names: str
+    ) -> None:
         """Write the files: some edges in place of those of the same ends and source, and some nodes otherwise."""
         named = {i: n for i, n in (NAMES | names).items() if i not in without}
         by_key = {e[:3]: e for e in (*EDGES, *edges) if not {*e[:2]} & set(without)}
         d = self.directory
-        d.write(PROTEINS, *(d.row(PROTEINS, ID=i, name=n, description=f"about {i}") for i, n in named.items()))
+        d.write(PROTEINS, *(d.row(PROTEINS, ID=i, name=n, description=f"{about} {i}") for i, n in named.items()))
         rows = (d.row(ACTS_ON, start=h, end=t, source=s, score=x) for h, t, s, x in by_key.values())
         d.write(ACTS_ON, *rows)
 
@@ -90,14 +92,14 @@ class Place:
             check_sums(summary, read_quarantine(summary))
         return summary
 
-    def apply(self, *operations: Operation) -> Patch:
+    def apply(self, *operations: Operation, delete: bool = False) -> Patch:
         with open_store(self.store, CKG, Settings(), create=True) as store:
             store.prepare_records()
             with store.statements(write=False) as run:
                 drafted, misfits = fitting(operations, DraftGraph(StoreChanges(store, run)))
             assert misfits == []
             patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
-            assert apply_patch(patch, store, by="tester").conflicts == ()
+            assert apply_patch(patch, store, by="tester", delete=delete).conflicts == ()
         return patch
 
     def undo(self, patch: Patch) -> list[str]:
@@ -175,14 +177,7 @@ def test_the_patch_that_came_last_is_the_curated_state_whatever_clocks_said(
 @pytest.mark.slow
 def test_what_a_patch_did_not_touch_is_loaded_and_the_patch_can_still_be_undone(place: Place) -> None:
     patch = place.apply(NAME, SCORE, NO_EDGE)
-    place.write(("P2", "P3", "string", "0.7"), ("P3", "P2", "string", "0.2"), P2="new", P8="n8")
-    place.directory.write(
-        PROTEINS,
-        *(
-            place.directory.row(PROTEINS, ID=i, name=n, description=f"more of {i}")
-            for i, n in {**NAMES, "P2": "new", "P8": "n8"}.items()
-        ),
-    )
+    place.write(("P3", "P2", "string", "0.2"), about="more of", P2="new", P8="n8")
 
     summary = place.load()
 
@@ -293,17 +288,11 @@ def test_another_property_of_a_patched_edge_is_loaded_again_and_again(anywhere: 
 
 @pytest.mark.slow
 def test_taken_away_for_good_it_stays_away(place: Place) -> None:
-    with open_store(place.store, CKG, Settings(), create=True) as store:
-        store.prepare_records()
-        with store.statements(write=False) as run:
-            drafted, _ = fitting((NO_EDGE, NO_NODE, MERGED), DraftGraph(StoreChanges(store, run)))
-        patch = patch_of([d.operation for d in drafted], store, "run", by="tester")
-        apply_patch(patch, store, by="tester", delete=True)
+    place.apply(NO_EDGE, NO_NODE, MERGED, delete=True)
     patched = place.digest()
 
-    for options in ({"full": True, "prune": True},):
-        assert place.load(**options).settled == ()
-        assert place.digest() == patched
+    assert place.load(full=True, prune=True).settled == ()
+    assert place.digest() == patched
 
 
 @pytest.mark.slow

@@ -56,37 +56,15 @@ checks = [{ source = "store_room", link = "content", world = "closed", tier = "o
 """
 
 FILES = """
-[[nodes]]
-file = "things.tsv"
-label = "thing"
-id = "id"
-properties = { name = "name" }
-
-[[nodes]]
-file = "boxes.tsv"
-label = "box"
-id = "id"
-
-[[nodes]]
-file = "marks.tsv"
-label = "mark"
-id = "id"
-
-[[edges]]
-file = "part_of.tsv"
-head = "thing"
-relation = "part_of"
-tail = "thing"
-from = "from"
-to = "to"
-
-[[edges]]
-file = "stored_in.tsv"
-head = "thing"
-relation = "stored_in"
-tail = "box"
-from = "from"
-to = "to"
+nodes = [
+    { file = "things.tsv", label = "thing", id = "id", properties = { name = "name" } },
+    { file = "boxes.tsv", label = "box", id = "id" },
+    { file = "marks.tsv", label = "mark", id = "id" },
+]
+edges = [
+    { file = "part_of.tsv", head = "thing", relation = "part_of", tail = "thing", from = "from", to = "to" },
+    { file = "stored_in.tsv", head = "thing", relation = "stored_in", tail = "box", from = "from", to = "to" },
+]
 """
 
 CATALOGUE = """
