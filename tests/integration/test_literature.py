@@ -259,36 +259,6 @@ def test_an_edge_is_verified_by_ids_and_names(graph: Path) -> None:
     assert (no.code, "is no edge" in no.err) == (2, True)
 
 
-@pytest.mark.slow
-def test_an_audit_asks_papers_where_it_is_told_to(graph: Path, tmp_path: Path) -> None:
-    options = (
-        "--type",
-        "triple",
-        "--id",
-        "P00441",
-        "--keep-all",
-        "--format",
-        "jsonl",
-        "--ledger",
-        tmp_path / "l.sqlite",
-    )
-    said = kgcheck("audit", *options, *store_options(graph), "--literature", graph / "literature")
-    found = [json.loads(line) for line in said.out.splitlines()]
-    papers_said = [e for f in found for e in f["evidence"] if e["source"] == "literature"]
-
-    assert "papers were asked about 22 edges and speak of 2" in said.err
-    spoken = [e for e in papers_said if e["stance"] != "silent"]
-    assert len(spoken) == 2
-    notes = NOTES.read_text(encoding="utf-8")
-    assert all(e["quote"] in notes for e in spoken)
-    # Where none speaks, it is told how many were looked at.
-    silent = [e for e in papers_said if e["stance"] == "silent"]
-    assert all(re.fullmatch(r"\d+ of 41 papers looked at: none speaks of both", e["value"]) for e in silent)
-    assert len(silent) == 20
-    plain = kgcheck("audit", *options, *store_options(graph))
-    assert '"source": "literature"' not in plain.out
-
-
 def test_an_audit_asks_about_so_many_edges(graph: Path, tmp_path: Path) -> None:
     settings, schema = Settings(home=tmp_path), load_schema()
     with (

@@ -86,20 +86,6 @@ def test_documents_come_and_go_across_the_threshold() -> None:
     assert moved.changed(few, changed[: LIMIT - 1], after, exact_below=LIMIT) is None
 
 
-def test_many_small_changes_make_the_lists_anew() -> None:
-    numbers, vectors = np.arange(LIMIT), clouds(LIMIT, 1)
-    index: Dense | None = Dense.of(numbers, vectors, exact_below=LIMIT)
-    rounds = 0
-    while index:
-        rounds += 1
-        before, numbers = numbers, np.append(numbers, numbers[-1] + 1 + np.arange(200))
-        vectors = np.concatenate([vectors, clouds(200, 10 + rounds)])
-        index = index.changed(numbers, vectors, before, exact_below=LIMIT)
-
-    # A fifth of 5,000 came in five rounds; the sixth is too much.
-    assert rounds == 6
-
-
 def test_lists_that_find_too_little_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, vectors = np.arange(LIMIT), clouds(LIMIT, 1)
     index = Dense.of(numbers, vectors, exact_below=LIMIT)
