@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from kgcheck.literature.corpus import Corpus
     from kgcheck.literature.embed import Embedder
-    from kgcheck.literature.gather import SourceName
-    from kgcheck.literature.graph_papers import GraphPaperSource
+    from kgcheck.literature.gather import GraphPaperSource, SourceName
     from kgcheck.literature.search import PaperHit
     from kgcheck.literature.store import Manifest
     from kgcheck.workspace import Workspace

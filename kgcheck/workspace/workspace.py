@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kgcheck.ledger.ledger import Run
     from kgcheck.ledger.patches import OperationEntry, PatchEntry
     from kgcheck.ledger.verified import Verified
-    from kgcheck.literature.graph_papers import GraphPapers, GraphPaperSource
+    from kgcheck.literature.gather import GraphPapers, GraphPaperSource
     from kgcheck.loading.load import LoadSummary
     from kgcheck.protocols.checking.check import CheckedProtocol, DataSetLookup
     from kgcheck.protocols.checking.quality import StudyQuality
@@ -289,7 +289,7 @@ class Workspace(Context):
         from kgcheck.audit.funnel import UNDECIDED, in_order
         from kgcheck.literature.corpus import Corpus
         from kgcheck.literature.edge_reader import claim_of
-        from kgcheck.literature.graph_papers import cited_papers, gather_for_graph
+        from kgcheck.literature.gather import cited_papers, gather_for_graph
         from kgcheck.literature.search import choose_model
         from kgcheck.providers.http import Http
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgcheck.errors import SourceError
 from kgcheck.literature.corpus import Corpus
 from kgcheck.literature.edge_reader import claim_of
-from kgcheck.literature.graph_papers import GraphPapers, cited_papers, gather_for_graph
+from kgcheck.literature.gather import GraphPapers, cited_papers, gather_for_graph
 from kgcheck.literature.names import StoreNames
 from kgcheck.model import Ref, Triple
 from kgcheck.providers.http import Http

@@ -17,9 +17,8 @@ from kgcheck.grounding.citations.references import (
     same_author,
 )
 from kgcheck.grounding.remarks import Remark, SentenceState
-from kgcheck.literature.journals import same_journal
 from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.titles import title_words
+from kgcheck.literature.titles import same_journal, title_words
 from kgcheck.literature.works import Work, WorksFound, WorkStatement, silent
 from tests.support.readings import readings
 

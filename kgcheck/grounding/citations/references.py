@@ -16,9 +16,16 @@ from typing import NamedTuple
 from kgcheck.errors import MissingExtra
 from kgcheck.grounding.remarks import Remark, Remarked, Repair, SentenceState
 from kgcheck.literature.bibliography import places_in
-from kgcheck.literature.journals import same_journal
 from kgcheck.literature.papers import CitedWork
-from kgcheck.literature.titles import LONGEST_TITLE, content_words, is_small, names_a_work, surnames, title_words
+from kgcheck.literature.titles import (
+    LONGEST_TITLE,
+    content_words,
+    is_small,
+    names_a_work,
+    same_journal,
+    surnames,
+    title_words,
+)
 from kgcheck.literature.works import Work, WorksFound, ids_of_reference
 from kgcheck.model import Evidence, Stance
 
