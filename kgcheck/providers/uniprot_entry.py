@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, NamedTuple, Self
 
 import duckdb
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from kgcheck.errors import SourceAnswer
@@ -140,22 +140,16 @@ class _Feature(Wire):
     evidences: tuple[EvidenceOrigin, ...] = ()
 
 
-class _Citation(Wire):
-    citation_cross_references: tuple[_CrossReference, ...] = ()
-
-
 class _Reference(Wire):
-    citation: _Citation = _Citation()
+    cited: tuple[_CrossReference, ...] = Field(
+        default=(), validation_alias=AliasPath("citation", "citationCrossReferences")
+    )
 
 
 class _InactiveReason(Wire):
     inactive_reason_type: str
     merge_demerge_to: tuple[str, ...] = ()
     deleted_reason: str = ""
-
-
-class _ExtraAttributes(Wire):
-    uni_parc_id: str = ""
 
 
 class UniProtEntry(Wire):
@@ -174,7 +168,7 @@ class UniProtEntry(Wire):
     cross_references: tuple[_CrossReference, ...] = Field(default=(), alias="uniProtKBCrossReferences")
     references: tuple[_Reference, ...] = ()
     inactive_reason: _InactiveReason | None = None
-    extra_attributes: _ExtraAttributes = _ExtraAttributes()
+    uniparc: str = Field(default="", validation_alias=AliasPath("extraAttributes", "uniParcId"))
 
     @property
     def protein_name(self) -> str | None:
@@ -202,8 +196,7 @@ class UniProtEntry(Wire):
 
     @property
     def pubmed_ids(self) -> list[str]:
-        cited = [x for r in self.references for x in r.citation.citation_cross_references]
-        return [x.id for x in cited if x.database == "PubMed"]
+        return [x.id for r in self.references for x in r.cited if x.database == "PubMed"]
 
 
 def pubmed_ids(origins: Iterable[EvidenceOrigin]) -> list[str]:
@@ -232,8 +225,7 @@ class Record(NamedTuple):
 def record_of_entry(entry: UniProtEntry, release: str, url: str, retrieved_at: datetime) -> Record:
     """Return the record of an entry's own accession."""
     accession, reason = entry.primary_accession, entry.inactive_reason
-    uniparc = entry.extra_attributes.uni_parc_id
-    record = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=uniparc)
+    record = Record(accession, State.CURRENT, release, url, retrieved_at, entry, uniparc=entry.uniparc)
     if reason is None:
         if entry.entry_type == "Inactive":
             raise SourceAnswer(f"{url} does not say why {accession} is inactive")

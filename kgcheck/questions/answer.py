@@ -79,11 +79,15 @@ class Runner:
         for group in (g for g in variable.groups if g not in anchored):
             reached = self._with(group, variable.label, reached)
         for step in variable.without:
-            reached = self._without(step, variable.label, reached)
+            wanted = self._all(variable.label) if reached is None else reached
+            from_far = _is_anchored(step)
+            gone = self._back(step, variable.label) if from_far else self._ends(step, variable.label, reached)
+            reached = {i: p for i, p in wanted.items() if i not in gone}
         if reached is None:
             reached = self._all(variable.label)
-        gone = {ref.id for anchor in variable.excluded for ref in anchor.refs}
-        return self._filtered(variable, {i: p for i, p in reached.items() if i not in gone} if gone else reached)
+        excluded = {ref.id for anchor in variable.excluded for ref in anchor.refs}
+        left = {i: p for i, p in reached.items() if i not in excluded} if excluded else reached
+        return self._filtered(variable, left)
 
     def ranked(self, rank: Rank, label: str, reached: Reached | None) -> tuple[list[str], Reached, bool]:
         """The first nodes by an order."""
@@ -214,11 +218,6 @@ class Runner:
                 if step.times.holds(len(there)) if step.times else bool(there):
                     kept.setdefault(id_, (reached or {}).get(id_, ()) + tuple(there.values())[:1])
         return kept
-
-    def _without(self, step: PlanStep, label: str, reached: Reached | None) -> Reached:
-        wanted = self._all(label) if reached is None else reached
-        gone = self._back(step, label) if _is_anchored(step) else self._ends(step, label, reached)
-        return {i: p for i, p in wanted.items() if i not in gone}
 
     def _all(self, label: str) -> Reached:
         spec = self._schema.label(label)

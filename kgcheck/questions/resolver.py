@@ -137,7 +137,8 @@ class NameResolver:
             return ()
         if standing := self._standing(spec.name, plain):
             return (standing,)
-        found = self._named(spec, plain)
+        named = self._index.meant(plain, [spec.name]) if self._index else ()
+        found = self._one_of_isoforms(spec, [Taken(text=plain, ref=c.ref, way=_BY_HOW[c.how]) for c in named])
         is_plainly_id = (is_id := spec.matches(plain)) and not spec.matches(_WORD)
         if is_plainly_id:
             # An id that the graph lacks may be a cross-reference of another node.
@@ -147,7 +148,9 @@ class NameResolver:
             found = self._one_of_isoforms(spec, [Taken(text=plain, ref=one, way=TakenBy.SOURCE) for one in refs])
         if not found and is_id:
             return (Taken(text=plain, ref=ref, way=TakenBy.FORM),)
-        return found or self._with_noun(spec, plain)
+        # After what the label is called, as in: the gene TP53.
+        noun = self._nouns[spec.name].match(plain)
+        return found or (self.meant(spec.name, plain[noun.end() :]) if noun else ())
 
     def in_graph(self, label: str, text: str) -> tuple[Taken, ...]:
         """The nodes of a label in the graph that a text may mean, all of them as surely as any."""
@@ -255,11 +258,6 @@ class NameResolver:
             for label in self.schema.label_names
         }
 
-    def _with_noun(self, spec: Label, text: str) -> tuple[Taken, ...]:
-        """The nodes that a text means after what its label is called: the gene TP53."""
-        noun = self._nouns[spec.name].match(text)
-        return self.meant(spec.name, text[noun.end() :]) if noun else ()
-
     def _standing(self, label: str, text: str) -> Taken | None:
         """A text that is an id in the graph, or that its authority issued, or took back."""
         ref = self._ref_if_any(label, text := " ".join(text.split()))
@@ -268,10 +266,6 @@ class NameResolver:
         if self._store and self._store.node(ref) is not None:
             return Taken(text=text, ref=ref, way=TakenBy.IN_GRAPH)
         return Taken(text=text, ref=ref, way=TakenBy.ISSUED) if self._source and self._source.issued(ref) else None
-
-    def _named(self, spec: Label, text: str) -> tuple[Taken, ...]:
-        found = self._index.meant(text, [spec.name]) if self._index else ()
-        return self._one_of_isoforms(spec, [Taken(text=text, ref=c.ref, way=_BY_HOW[c.how]) for c in found])
 
     def _one_of_isoforms(self, spec: Label, found: Sequence[Taken]) -> tuple[Taken, ...]:
         """The entry, or its first isoform, where only isoforms of one entry are meant."""

@@ -119,7 +119,6 @@ def test_instructions_as_the_paper_has_them(
     "row",
     [
         "{",
-        "[]",
         '[{"label": "support"}]',
         '[{"label": "maybe", "check": ["existence", "Protein", "P1"]}]',
         '[{"label": "support", "check": ["existence", "Planet", "P1"]}]',

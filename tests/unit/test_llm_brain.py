@@ -354,15 +354,6 @@ def test_a_model_that_has_called_a_tool_is_not_bound() -> None:
     assert not any("response_format" in request for request in played.server.requests)
 
 
-def test_a_model_that_concludes_otherwise_changes_nothing_and_is_kept() -> None:
-    played = Played(team.agents(conclusion=team.conclude("supported")))
-
-    assert played.checked is not None
-    assert played.outcome is Outcome.REFUTED
-    assert (played.checked.concluded, played.checked.differs) == (Outcome.SUPPORTED, True)
-    assert played.transcript.events[-1].concluded is Outcome.SUPPORTED
-
-
 def test_all_relations_between_two_nodes_show_the_edge() -> None:
     both = Call("relations", {"one": team.REFS[1], "other": team.REFS[0]})
     played = Played(team.agents(kg=(*team.NODES, both, team.HAND_TASK)))
