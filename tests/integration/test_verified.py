@@ -40,7 +40,7 @@ from tests.support.audits import (
     demo_audited,
     kgcheck,
 )
-from tests.support.facts import SCHEMA, Facts, verdicts_together
+from tests.support.facts import SCHEMA, Facts, triple, verdicts_together
 from tests.support.snapshots import crowded_snapshots
 
 ACTS_ON = SCHEMA.pattern("Protein", "ACTS_ON", "Protein")
@@ -59,8 +59,7 @@ def reader(audit: tuple[Path, Audited]) -> Iterator[VerifiedReader]:
 
 
 def edge(head: str, tail: str) -> CheckTask:
-    ends = Ref(label="Protein", id=head), Ref(label="Protein", id=tail)
-    return CheckTask(type=CheckType.TRIPLE, subject=ends[0], relation="ACTS_ON", object=ends[1])
+    return triple(f"Protein {head}", "ACTS_ON", f"Protein {tail}")
 
 
 def proteins(*pairs: tuple[str, str], name: str = "memory") -> MemoryStore:
@@ -181,8 +180,7 @@ def test_plainly_supported_edges_have_their_own_record(audit: tuple[Path, Audite
                 for head, tail in sorted(set(zip(*table.select(["head", "tail"]).to_pydict().values(), strict=True)))[
                     :6
                 ]:
-                    ends = Ref(label=pattern.head, id=head), Ref(label=pattern.tail, id=tail)
-                    task = CheckTask(type=CheckType.TRIPLE, subject=ends[0], relation=pattern.type, object=ends[1])
+                    task = triple(f"{pattern.head} {head}", pattern.type, f"{pattern.tail} {tail}")
                     found = reader.of(task)
                     assert found is not None
                     if found.outcome is Outcome.SUPPORTED:
@@ -222,15 +220,7 @@ def assert_own_confidences(folder: Path, relation: str, facts: Facts) -> None:
             continue
         nodes = {label: [{"id": i} for i in ENDS[label]] for label in (pattern.head, pattern.tail)}
         edges = [{"head": h, "tail": t} for h in ENDS[pattern.head] for t in ENDS[pattern.tail]]
-        tasks = [
-            CheckTask(
-                type=CheckType.TRIPLE,
-                subject=Ref(label=pattern.head, id=e["head"]),
-                relation=relation,
-                object=Ref(label=pattern.tail, id=e["tail"]),
-            )
-            for e in edges
-        ]
+        tasks = [triple(f"{pattern.head} {e['head']}", relation, f"{pattern.tail} {e['tail']}") for e in edges]
         audited(MemoryStore(nodes, {str(pattern): edges}), folder / "l", snapshot, types=(CheckType.TRIPLE,))
         for task, verdict in zip(tasks, verdicts_together(snapshot, tasks), strict=True):
             found = asked(folder / "l", task)
