@@ -242,13 +242,25 @@ class Sure:
 
     name, finds_names = "llm", True
 
-    def __init__(self, by: str) -> None:
-        self.by = by
+    def __init__(self, by: str, sure: float = 0.9) -> None:
+        self.by, self.sure = by, sure
 
     def judge(self, claim: str, documents: Sequence[Document]) -> list[Opinion]:
-        chances = Probabilities(supports=0.9, contradicts=0.05, silent=0.05)
+        chances = Probabilities(supports=self.sure, contradicts=0.05, silent=0.95 - self.sure)
         made = [Opinion.on(d, chances, quotes=[quote_at(d, span) for span in d.spans]) for d in documents]
         return [one.model_copy(update={"by": self.by}) for one in made]
+
+
+def test_an_opinion_that_is_not_sure_is_silence() -> None:
+    claim = EdgeClaim("A binds to B.", ("GENA",), ("GENB",), "", ())
+    paper = Document(ids=("p",), abstract="GENA binds to GENB.")
+    every = [
+        Judges([Judge("llm", "m", "p", Sure("m", sure))]).read(claim, [paper], unlike=False) for sure in (0.59, 0.61)
+    ]
+    assert [(one.opinions[0].stance, one.opinions[0].note) for one in every] == [
+        (Stance.SILENT, "it supports, but not surely enough: 0.59 of 0.6"),
+        (Stance.SUPPORTS, ""),
+    ]
 
 
 def test_a_benchmark_counts_what_the_judge_says() -> None:

@@ -138,6 +138,9 @@ def test_search_by_words(tmp_path: Path) -> None:
         assert hits[0].cosine is None
         assert index.search("zebrafish") == []
         assert index.search("") == []
+        # Without whole papers all that there is are abstracts.
+        found = {s: [h.document.id for h in index.search("vitamin", sections=[s])] for s in ("abstract", "methods")}
+        assert found == {"abstract": ["p4"], "methods": []}
         assert [h.document.id for h in index.search("zebrafish", also=["vitamin"])] == ["p4"]
         assert len(index.search("kinase " * 10_000, limit=1)) == 1
 
