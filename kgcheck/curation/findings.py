@@ -29,7 +29,7 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
-from kgcheck.ledger.comparisons import FEW, ComparisonState, Part, comparison_of
+from kgcheck.ledger.comparisons import FEW, ComparisonState, Part, RunComparison, comparison_of
 from kgcheck.ledger.decisions import DECISION, Action, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
 from kgcheck.ledger.rows import finding_of
@@ -221,23 +221,25 @@ class FindingList:
 
     def _parts(self, connection: Connection, after: str | None) -> Iterator[Select[Any]]:
         states, place = set(self.wanted.states), None
-        here, lost = self.diff.parts(connection, self.wanted.states, self._decided(connection))
+        comparison = comparison_of(connection, self.diff.pair)
         if not states or states - set(_NOT_THERE[:2]):
             number = number_of(self.run.id, after).scalar_subquery()
             columns = (FINDING.c[column.name] for column in SHOWN_ORDER)
             row = connection.execute(select(*columns).where(FINDING.c.number == number)).first() if after else None
             place = tuple(row) if row else None
             if place or not after:
-                query = self._listed(connection, here)
+                here = comparison.present(self.wanted.states, self._decided(connection))
+                query = self._listed(connection, comparison, here)
                 if here.of is PLACE and self.wanted.reasons:
                     yield from self._by_reason(query, place)
                 else:
                     yield query.where(tuple_(*here.order) > tuple_(*place)) if place else query
         if states & set(_NOT_THERE):
-            query = self._listed(connection, lost)
+            lost = comparison.absent()
+            query = self._listed(connection, comparison, lost)
             yield query.where(lost.order[0] > after) if after and not place else query
 
-    def _listed(self, connection: Connection, part: Part) -> Select[Any]:
+    def _listed(self, connection: Connection, comparison: RunComparison, part: Part) -> Select[Any]:
         """Those of a part that fit, but for those that follow from another one of the list."""
         query = part.select().where(self.condition(connection, part))
         if self.wanted.shows_all:
@@ -245,7 +247,6 @@ class FindingList:
         link, of = CONSEQUENCE.alias(), part.of
         under = select(link.c.run).where(link.c.run == of.c.run, link.c.fingerprint == of.c.fingerprint)
         if not self.wanted.is_empty:
-            comparison = comparison_of(connection, self.diff.pair)
             cause = comparison.join(link, link.c.cause, "cause", is_there=part.is_there)
             under = under.select_from(cause.rows).where(self.condition(connection, cause))
         return query.where(~under.exists())
