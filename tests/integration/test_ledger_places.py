@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from kgcheck import Workspace
+from kgcheck.audit.run import Audit
 from kgcheck.curation.operations import read_patch
 from kgcheck.errors import LedgerError, MissingExtra, UsageError
 from kgcheck.graph.embedded import EmbeddedStore
@@ -21,11 +22,13 @@ from kgcheck.ledger import engines
 from kgcheck.ledger.decisions import DecisionTable
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.place import LedgerServer, ledger_place
+from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
 from tests.support.audits import Audited, audited, comparable, demo, kgcheck, of_run
 from tests.support.forked import program
-from tests.support.postgres import GUARDED, PASSWORD, USER, PostgresServer, fresh_schema, named
+from tests.support.ports import free_port
+from tests.support.postgres import GUARDED, PASSWORD, USER, PostgresServer, fresh_schema, named, own_server
 from tests.unit.test_ledger import finding, run, tally
 
 MARK = "hunter2MARK"
@@ -302,6 +305,56 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
     command = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-out", made[0], "-keyout", made[1], *about)
     subprocess.run(command, check=True, capture_output=True, timeout=60)
     return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_a_standby_that_takes_over_in_mid_audit_loses_nothing(
+    is_behind: bool, expected: Audited, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGCHECK_LEDGER_USER", USER)
+    with (
+        own_server() as primary,
+        own_server(is_made=False) as standby,
+        EmbeddedStore(demo().store, load_schema()) as store,
+    ):
+        ports = free_port(), free_port()
+        primary.stop()
+        primary.listen(ports[0], *certificate)
+        primary.start()
+        standby.make_standby(primary, ports[1], ports[0], *certificate)
+        servers = f"host=localhost,localhost&port={ports[0]},{ports[1]}&target_session_attrs=read-write"
+        place = f"postgresql:///postgres?{servers}&sslmode=verify-full&sslrootcert={certificate[0]}"
+
+        class FailingOver(Ledger):
+            """The standby takes over before the sixth piece; it may have heard of none after the second."""
+
+            pieces = 0
+
+            def record(self, *given: Any, **more: Any) -> None:
+                self.pieces += 1
+                if self.pieces == 3 and is_behind:
+                    standby.ask("ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+                    standby.wait_until("SELECT count(*) FROM pg_stat_wal_receiver", 0)
+                if self.pieces == 6:
+                    if not is_behind:
+                        written = primary.ask("SELECT pg_current_wal_lsn()::text")
+                        standby.wait_until(f"SELECT (pg_last_wal_replay_lsn() >= '{written}')::int", 1)
+                    primary.stop()
+                    standby.promote()
+                super().record(*given, **more)
+
+        with FailingOver(ledger_place(place, Settings())) as ledger:
+            audit = Audit(store, demo().reference, ledger, Settings())
+            if is_behind:
+                with pytest.raises(LedgerError, match="has lost 3 pieces of run") as caught:
+                    audit.start(AuditOptions(**OVER))
+                assert "audit --resume" in caught.value.hint
+                assert kgcheck("audit", "--resume", "--ledger", place).code == 1
+            else:
+                assert audit.start(AuditOptions(**OVER)).finished
+            ended = ledger.run("latest")
+            assert comparable(of_run(ledger, ended)) == comparable(expected)
 
 
 # --- several at once

@@ -1,6 +1,7 @@
 """Patches whose process is killed: nothing is done twice, nothing is lost, and undoing gives the same graph back."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from pydantic import SecretStr
 
 from kgcheck.curation.operations import Patch, write_patch
 from kgcheck.curation.patches import PatchRecord, patches_in, recorded_in
@@ -20,6 +22,7 @@ from kgcheck.settings import Settings
 from tests.support import ROOT
 from tests.support.chance import new_seed
 from tests.support.contents import content_digest
+from tests.support.neo4j_fixtures import Neo4jTarget
 from tests.support.patches import (
     CKG,
     WRITABLE,
@@ -29,6 +32,7 @@ from tests.support.patches import (
     made,
     merge,
     of_gene,
+    put_graph,
     ref,
     repoint,
     retire,
@@ -151,3 +155,24 @@ def embedded(folder: Path, child: subprocess.Popen[str]) -> Killing:
 @pytest.mark.seeded
 def test_a_patch_killed_at_20_points_of_the_embedded_store(tmp_path: Path, child: subprocess.Popen[str]) -> None:
     is_killed_anywhere(embedded(tmp_path, child), points=20, seed=20)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.seeded
+def test_a_patch_killed_at_20_points_on_neo4j(
+    clean_neo4j: Neo4jTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGCHECK_NEO4J_USER", clean_neo4j.user)
+    monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", clean_neo4j.password)
+    settings = Settings(neo4j_user=clean_neo4j.user, neo4j_password=SecretStr(clean_neo4j.password))
+    with open_store(clean_neo4j.uri, CKG, settings, create=True) as store:
+        put_graph(store)
+    command = [sys.executable, "-m", "tests.integration.patch_child"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as child:
+        killing = Killing(clean_neo4j.uri, tmp_path, child, settings)
+        is_killed_anywhere(killing, points=20, seed=20)
+        assert child.stdin
+        child.stdin.close()
