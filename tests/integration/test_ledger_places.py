@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import URL, create_engine
 
 from kgcheck import Workspace
 from kgcheck.audit.run import Audit
@@ -297,6 +297,46 @@ def test_a_text_that_postgresql_has_no_place_for_is_named(server: PostgresServer
         ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
 
 
+@pytest.mark.slow
+def test_a_server_that_is_started_again_loses_nothing(server: PostgresServer, expected: Audited) -> None:
+    """Between pieces nobody notices; within one it is said, and the run goes on."""
+    place = named(fresh_schema(server.address()))
+    with EmbeddedStore(demo().store, load_schema()) as store:
+
+        class Stopping(Ledger):
+            """The server ends in the middle of a piece, and is started again later."""
+
+            left = 3
+
+            def record(self, *given: Any, **more: Any) -> None:
+                self.left -= 1
+                if self.left == 1:
+                    server.stop()
+                    server.start()
+                if self.left == 0:
+                    with self.database.writing() as connection:
+                        connection.exec_driver_sql("DELETE FROM piece")
+                        server.stop()
+                        connection.exec_driver_sql("DELETE FROM tally")
+                super().record(*given, **more)
+
+        with Stopping(ledger_place(place, Settings())) as stopping:
+            audit = Audit(store, demo().reference, stopping, Settings())
+            with pytest.raises(LedgerError, match=r"the (server|connection)") as caught:
+                audit.start(AuditOptions(**OVER))
+    assert "kgcheck audit --resume goes on" in caught.value.hint
+    assert kgcheck("runs", "--ledger", place).refuses("cannot open the ledger")
+
+    server.start()
+
+    with opened(place, create=False) as ledger:
+        assert len(ledger.done(ledger.cut_off())) == 2
+    ended = kgcheck("audit", "--resume", "--ledger", place)
+    assert ended.code == 1, ended.err
+    with opened(place, create=False) as ledger:
+        assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)
+
+
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
     """A certificate of this machine, which vouches for itself, and its key."""
@@ -408,3 +448,14 @@ def test_several_processes_write_runs_and_decisions_at_once(place: str) -> None:
             found = [f.task.subject.id for f in ledger.findings(run(name))]
             assert sorted(found) == sorted(f"P{piece}.{n}" for piece in range(count) for n in range(40))
             assert sum(t.count for t in ledger.tallies(run(name))) == len(found)
+
+
+def test_nothing_secret_is_in_a_message_of_any_error(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = LedgerServer.of(
+        URL.create("postgresql+psycopg", GUARDED, MARK, database="x", query={"host": server.folder})
+    )
+    with pytest.raises(LedgerError) as caught:
+        Ledger(where)
+
+    assert MARK not in f"{caught.value} {caught.value.hint} {where} {where!r} {caught.value.__cause__}"
+    assert re.search("password|authentication", caught.value.message)

@@ -1,6 +1,7 @@
 """kgcheck patch: from findings to a repaired graph and back, and everything that is refused."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -247,3 +248,19 @@ def test_a_page_escapes_whatever_a_graph_holds(tmp_path: Path, looked_at: Place)
 
     assert not set("\x1b\u202e") & set(markdown)
     assert "<script>" not in markdown
+
+
+def test_cypher_holds_no_value(place: Place) -> None:
+    named = [word for f in place.findings for word in ("--finding", f.fingerprint)]
+    assert place.run("make", *named, "--out", place.out).code == 0
+
+    text = (place.out / "patch.cypher").read_text()
+    parameters = json.loads((place.out / "patch.params.json").read_text())
+
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+    assert set(re.findall(r"\$(rows\d+)", body)) == set(parameters)
+    # The one text is how the names of kgcheck's own marks begin.
+    assert not re.search(r"['\"]", body.replace("STARTS WITH 'kgcheck_'", ""))
+    for value in ("PRKN", "P21802", "GO:0005886", "STRING"):
+        assert value in json.dumps(parameters)
+        assert value not in body

@@ -14,6 +14,7 @@ from kgcheck import clock
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.outputs import close_to_others, make_folder, write_text
 from tests.support.audits import demo, kgcheck
+from tests.support.loopback import clients
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077, 0o277])
@@ -77,6 +78,16 @@ def test_all_that_commands_keep_in_the_home(tmp_path: Path, umask: int) -> None:
     assert {".sqlite", ".jsonl", ".parquet"} <= kept
     assert S_IMODE(home.stat().st_mode) == 0o700
     assert {name for name in open_to_others(home) if (home / name).is_file()} == set()
+
+
+def test_kept_answers_that_others_could_read_are_closed(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o755)
+    (cache / "answers.sqlite").touch(mode=0o644)
+    with clients(cache) as make:
+        make()
+
+    assert S_IMODE((cache / "answers.sqlite").stat().st_mode) == 0o600
 
 
 def test_a_link_in_a_folder_of_somebody_closes_nothing_elsewhere(tmp_path: Path) -> None:

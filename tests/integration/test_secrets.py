@@ -180,6 +180,20 @@ def test_a_key_in_an_address_is_refused(tmp_path: Path, name: str, query: str, m
     assert unseen(said, tmp_path)
 
 
+def test_a_key_that_an_endpoint_repeats_is_not_shown() -> None:
+    server = ChatServer(lambda _call: Fail(400, f"your key {MARK} may not do that"))
+    server.start()
+    chosen = Settings(llm_base_url=server.url, llm_model=play.MODEL, llm_api_key=SecretStr(MARK), llm_retries=0)
+    try:
+        with ChatClient(chosen) as client, pytest.raises(KgcheckError) as caught:
+            client.complete([{"role": "user", "content": "x"}])
+    finally:
+        server.stop()
+
+    assert MARK not in str(caught.value)
+    assert "your key *** may not do that" in caught.value.message
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -19,6 +19,7 @@ from kgcheck.cleartext import is_cleartext_host
 from kgcheck.curation.jobs import JobWork, notify
 from kgcheck.curation.project import NotificationEntry, read_project
 from kgcheck.curation.project_file import configured, find_file
+from kgcheck.curation.scheduler import Processes
 from kgcheck.curation.thresholds import Severity
 from kgcheck.curation.trust import check_trusted, revoke, trust, trusted
 from kgcheck.errors import ConfigurationError, KgcheckError
@@ -32,9 +33,9 @@ from kgcheck.providers.http import Http, ProviderService
 from kgcheck.providers.ncbi import Eutils
 from kgcheck.providers.semantic_scholar import SemanticScholar
 from kgcheck.settings import Settings
-from kgcheck.workspace.jobs import job_ledger
+from kgcheck.workspace.jobs import job_ledger, run_job
 from tests.support import examples
-from tests.support.audits import kgcheck
+from tests.support.audits import core_import, kgcheck
 from tests.support.impostors import BoltImpostor, HttpImpostor, Impostor, PostgresImpostor
 
 MARK = "hunter2MARK"
@@ -96,6 +97,21 @@ def test_a_store_of_a_found_file_gets_the_password_when_it_is_trusted(tmp_path: 
     assert says_password(bolt)
 
 
+def test_a_ledger_of_a_found_file_gets_the_password_when_it_is_trusted(
+    tmp_path: Path, postgres: PostgresImpostor
+) -> None:
+    address = f"postgresql://127.0.0.1:{postgres.port}/kgcheck"
+    inner = cloned(tmp_path / "repo", f'ledger = "{address}"', '[jobs.a]\nkind = "audit"')
+    for command in (("runs",), ("job", "run", "a"), ("job", "list"), ("job", "history"), ("findings",)):
+        assert f"with its addresses: ledger = {address}" in kgcheck(*command, cwd=inner).err
+    assert postgres.calls == 0
+
+    assert kgcheck("trust", str(tmp_path / "repo"), cwd=tmp_path).code == 0
+
+    assert "the ledger" in kgcheck("runs", cwd=inner).err
+    assert says_password(postgres)
+
+
 def test_a_file_that_is_named_is_trusted_by_that(
     tmp_path: Path, postgres: PostgresImpostor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +135,24 @@ def test_a_job_that_sends_messages_needs_trust_before_it_works(tmp_path: Path, m
     assert "which have changed since you trusted it" in kgcheck("job", "run", "l", cwd=inner).err
 
 
+def test_a_schedule_hands_its_trust_to_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"')
+    seen: list[list[str]] = []
+
+    class Started:
+        def __init__(self, command: list[str], **how: Any) -> None:
+            seen.append(command)
+
+        def wait(self) -> int:
+            return 0
+
+    monkeypatch.setattr("subprocess.Popen", Started)
+    for is_named in (False, True):
+        Processes(read_project(tmp_path / "repo" / "kgcheck.toml", is_named=is_named)).start("a", None)
+
+    assert ["--config" in command for command in seen] == [False, True]
+
+
 def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path) -> None:
     inner = cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"')
     assert kgcheck("trust", "--list", cwd=inner).out == ""
@@ -134,6 +168,15 @@ def test_what_is_trusted_is_listed_and_taken_back(tmp_path: Path) -> None:
     assert kgcheck("trust", cwd=tmp_path).refuses("there is no kgcheck.toml")
     (note,) = (tmp_path / "state").rglob("trusted")
     assert note.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_note_that_cannot_be_read_trusts_nothing(tmp_path: Path) -> None:
+    inner = cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"')
+    kgcheck("trust", cwd=inner)
+    (note,) = (tmp_path / "state").rglob("*.json")
+    assert note.stat().st_mode & 0o777 == 0o600
+    note.write_text("{}")
+    assert f"{note} cannot be read" in kgcheck("runs", cwd=inner).err
 
 
 HOSTS = st.sampled_from(
@@ -263,6 +306,17 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path) -> None:
         check_trusted(toml, {})
 
 
+def test_no_job_runs_with_what_it_was_not_trusted_with(tmp_path: Path, bolt: BoltImpostor) -> None:
+    store = f'[stores.s]\nplace = "bolt://127.0.0.1:{bolt.port}"\n[jobs.a]\nkind = "audit"'
+    cloned(tmp_path / "repo", store)
+    project = read_project(tmp_path / "repo" / "kgcheck.toml", is_named=False)
+
+    with pytest.raises(ConfigurationError, match="not trusted"):
+        run_job(project, "a")
+
+    assert bolt.calls == 0
+
+
 OUTSIDE: dict[str, str] = {
     "ledger": 'ledger = "../out.sqlite"',
     "stores.s.place": '[stores.s]\nplace = "{out}/graph.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"',
@@ -295,6 +349,21 @@ def test_a_job_of_a_found_file_writes_elsewhere_only_when_it_is_trusted(tmp_path
 
     assert f"{key} = " in kgcheck("trust", cwd=inner).out
     assert "not trusted" not in kgcheck("job", "run", "j", cwd=inner).err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["../mine.lbdb", "link.lbdb"])
+def test_a_plain_command_writes_to_a_store_elsewhere_only_when_its_file_is_trusted(tmp_path: Path, place: str) -> None:
+    (tmp_path / "mine.lbdb").write_text("mine")
+    inner = cloned(tmp_path / "repo", f'[stores.s]\nplace = "{place}"')
+    (tmp_path / "repo" / "link.lbdb").symlink_to(tmp_path / "mine.lbdb")
+
+    for command in (("load", str(core_import()), "--prune"), ("patch", "apply", "p")):
+        assert f"is not trusted with its addresses: stores.s.place = {place}" in kgcheck(*command, cwd=inner).err
+
+    assert kgcheck("trust", cwd=inner).out == f"stores.s.place = {place}\n"
+    assert "not trusted" not in kgcheck("load", str(core_import()), cwd=inner).err
+    assert (tmp_path / "mine.lbdb").read_text() == "mine"
 
 
 # --- in the clear

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from kgcheck import clock
+from kgcheck.cli import show
 from kgcheck.curation.compare import RunDiff, diff_of
 from kgcheck.curation.decisions import Choice, Decisions, decide
 from kgcheck.curation.findings import FindingFilter, FindingList, FindingPage, wanted
@@ -347,6 +350,18 @@ def test_a_list_knows_its_names(listed: RunDiff) -> None:
             FindingList(listed, wanted(**filters))
     with pytest.raises(UnknownName):
         list(FindingList(listed, FindingFilter()).page(after="ffff"))
+
+
+def test_hostile_notes_and_names_are_only_shown(listed: RunDiff) -> None:
+    rejected = FindingList(listed, wanted(decisions=["rejected"]))
+    out = io.StringIO()
+    Console(file=out, width=300).print(show.compared_table(rejected.page()))
+    whole = {format_: "".join(show.text_of(rejected.page(), format_)) for format_ in ("table", "json", "jsonl", "csv")}
+
+    for text in (out.getvalue(), *whole.values()):
+        assert not set("\x1b\u202e") & set(text)
+    assert json.loads(whole["json"])["findings"][0]["decision"]["note"] == HOSTILE
+    assert len(whole["jsonl"].splitlines()) == 7
 
 
 # Exit codes

@@ -87,6 +87,14 @@ def test_one_that_was_killed_is_taken_over_and_cannot_go_on(runs: WorkTable) -> 
     assert runs.get(later.number).state is WorkState.RUNNING
 
 
+def test_a_sign_of_life_keeps_it(runs: WorkTable) -> None:
+    run = runs.begin(nightly(NOW), "a 1", NOW)
+    assert runs.change(run, lease_until=NOW + 2 * LEASE)
+
+    with pytest.raises(JobUnderWay):
+        runs.begin(nightly(NOW + LEASE + timedelta(seconds=1)), "b 2", NOW + LEASE + timedelta(seconds=1))
+
+
 def test_of_many_at_once_one_begins(place: Path | URL) -> None:
     ready, begun, refused = threading.Barrier(8), list[WorkItem](), list[KgcheckError]()
     Ledger(place).close()

@@ -299,6 +299,13 @@ def test_several_processes_bring_one_ledger_forward(released: Path | URL) -> Non
     assert version(released) == str(FORMAT)
 
 
+@pytest.mark.slow
+def test_several_processes_make_one_ledger(place: Path | URL) -> None:
+    for process in [opened(place) for _ in range(2)]:
+        assert process.ended().returncode == 0
+    assert differences(place) == []
+
+
 OTHERS = (
     *((older, f"kgcheck 0.2 brings it to format {RELEASED}") for older in (1, 2)),
     (RELEASED + 1, "no release writes it"),

@@ -79,6 +79,36 @@ def test_page_allows_only_its_own_style_and_script_and_loads_nothing() -> None:
     assert "@import" not in page.inline["style"]
 
 
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_page_shows_hostile_text_as_text(hostile: str) -> None:
+    plain = Page(written("html", [finding()]))
+    clean = "".join(c for c in hostile if ord(c) >= 32)
+    page = Page(written("html", [finding(clean, said=hostile, value=hostile, label=hostile)], run=_named(hostile)))
+
+    assert not page.tags - plain.tags - Counter(span=9, div=9, dt=9, dd=9)
+    assert page.text.count(visible(hostile, layout=True)) >= 4
+    assert not {name for _, name, _ in page.attributes} - {name for _, name, _ in plain.attributes}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_markdown_shows_hostile_text_as_text(hostile: str) -> None:
+    clean = "".join(c for c in hostile if ord(c) >= 32)
+    text = written("markdown", [finding(clean, said=hostile, value=hostile, url="")], run=_named(hostile))
+    tokens, plain = parsed(text), parsed(written("markdown", [finding(url="", value="v")]))
+
+    assert Counter(t.type for t in tokens) == Counter(t.type for t in plain)
+    assert [t.content for t in tokens if t.type == "html_block"] == [t.content for t in plain if t.type == "html_block"]
+    row = cells(text)[-1]
+    assert len(row) == 6
+    assert " ".join(visible(hostile, layout=True).split()) in row[4].replace("\u2060", "")
+
+
+def test_markdown_mentions_nobody_and_links_nothing_of_itself() -> None:
+    text = written("markdown", [finding(said="@somebody #12 GH-12 https://example.org www.example.org :x:")])
+
+    assert not re.search(r"@somebody|#12|GH-12|://example|www\.example|:x:", text)
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -202,3 +202,13 @@ def test_what_was_cut_off_goes_on_at_the_next_start(project: Project, runs: Work
 
     assert began == [("nightly", "23 12:00")]
     assert runs.history("nightly")[0].planned == planned
+
+
+def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, runs: WorkTable) -> None:
+    planned = MONDAY + timedelta(hours=1, minutes=30)
+    runs.schedule_since("nightly", "30 2 * * * Europe/Berlin", MONDAY)
+    runs.begin(a_run("nightly", planned, planned), "a 1", planned, timedelta(minutes=5))
+
+    began = served(project, runs, planned + timedelta(minutes=1), MONDAY + DAY, timedelta(minutes=1))
+
+    assert began == [("nightly", "23 01:35")]
