@@ -11,8 +11,9 @@ from typing import Any, cast
 import neo4j
 import pytest
 
+from kgcheck.checks.verdicts import verdict as judged
 from kgcheck.curation.operations import Operation, Patch, in_words
-from kgcheck.curation.patch_maker import fitting, patch_of, statements_of
+from kgcheck.curation.patch_maker import Wanted, fitting, operation_for, patch_of, statements_of
 from kgcheck.curation.patches import PatchOutcome, apply_patch, check_patch, patches_in, recorded_in, undo_patch
 from kgcheck.curation.steps import DraftGraph
 from kgcheck.errors import StoreSchema, UsageError
@@ -20,7 +21,7 @@ from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.open import OpenedStore
 from kgcheck.graph.queries import Catalogue, pattern_places
 from kgcheck.ledger.patches import PatchState
-from kgcheck.model import CheckType
+from kgcheck.model import Change, ChangeKind, CheckTask, CheckType, Finding, Reason, Stance, Tier, World
 from kgcheck.progress import CallbackProgress
 from tests.contract.conftest import on_server
 from tests.contract.stores import Embedded, Official, Opener
@@ -51,6 +52,7 @@ from tests.support.patches import (
     set_value,
     why,
 )
+from tests.unit.test_verdicts import told
 
 
 @pytest.fixture(params=["embedded", "neo4j"])
@@ -163,6 +165,18 @@ def test_a_patch_says_what_becomes_of_edges_that_meet_others_or_would_loop(store
     with store.statements(write=False) as run:
         _, misfits = fitting([add_edge(edge("B", "D"), source="x")], DraftGraph(StoreChanges(store, run)))
     assert [why for _, why in misfits] == ["the edge B ACTS_ON D is there already"]
+
+
+def test_an_edge_that_would_lead_from_a_node_to_itself_is_retired(store: OpenedStore) -> None:
+    found = told(Stance.CONTRADICTS, Tier.OWNER, World.CLOSED, reason=Reason.ENDPOINT_MERGED, about="head")
+    verdict = judged(CheckType.TRIPLE, [found.model_copy(update={"candidates": ("B", "C")})])
+    task = CheckTask(type=CheckType.TRIPLE, subject=ref("A"), relation="ACTS_ON", object=ref("B"))
+    change = Change(kind=ChangeKind.REVIEW, candidates=("B", "C"), because="endpoint merged")
+    finding = Finding(run="run", fingerprint=task.fingerprint, task=task, verdict=verdict, change=change)
+    with store.statements(write=False) as run:
+        chosen = [operation_for(Wanted(finding, to), StoreChanges(store, run)) for to in ("B", "C")]
+
+    assert [in_words(o) for o in chosen] == ["retire the edge A ACTS_ON B", "re-point the head of A ACTS_ON B to C"]
 
 
 def test_what_is_done_is_stamped_and_written_down_in_the_store(store: OpenedStore) -> None:

@@ -7,13 +7,15 @@ import signal
 from datetime import UTC, date, datetime
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from kgcheck import clock
+from kgcheck.errors import LedgerError
 from kgcheck.ledger.accounts import ActionEntry, ActionTable, Users
-from kgcheck.ledger.copying import STAYING
+from kgcheck.ledger.copying import STAYING, copy_ledger
 from kgcheck.ledger.decisions import Action, Decision, DecisionTable
 from kgcheck.ledger.ledger import Ledger, PinnedRelease
 from kgcheck.ledger.place import ledger_place
@@ -21,6 +23,7 @@ from kgcheck.ledger.run import NOT_DECIDED, HandedOver
 from kgcheck.ledger.tables import METADATA
 from kgcheck.ledger.work import WorkItem, WorkTable
 from kgcheck.model import Change, ChangeKind, Gap, Reason
+from kgcheck.progress import NoProgress
 from kgcheck.settings import Settings
 from tests.support.audits import kgcheck
 from tests.support.forked import program
@@ -181,6 +184,30 @@ def test_a_copy_that_is_killed_leaves_nothing(places: Places, kinds: tuple[str, 
     assert {name: rows for name, rows in content(target).items() if rows} == {}
     assert kgcheck("ledger", "copy", source, target).code == 0
     assert content(target) == content(source)
+
+
+def test_a_copy_that_lost_rows_is_not_kept(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody takes rows away under its eyes: the counts are compared before anything is kept."""
+    from kgcheck.ledger import copying
+
+    source, target = places.new("sqlite"), places.new("sqlite")
+    fill(source)
+    insert = copying._insert
+
+    def lossy(connection: Any, table: Any, rows: Any) -> None:
+        insert(connection, table, rows)
+        if table.name == "finding":
+            connection.execute(delete(table).where(table.c.run == "a"))
+
+    monkeypatch.setattr(copying, "_insert", lossy)
+    with (
+        opened(source) as one,
+        opened(target) as other,
+        pytest.raises(LedgerError, match="finding would have 120 rows"),
+    ):
+        copy_ledger(one.database, other.database, NoProgress())
+
+    assert not any(content(target).values())
 
 
 def test_what_cannot_be_copied(places: Places, tmp_path: Path) -> None:

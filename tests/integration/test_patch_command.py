@@ -233,6 +233,17 @@ def test_make_refuses(place: Place) -> None:
     assert not (place.folder / "p2").exists()
 
 
+def test_a_value_that_changed_since_the_audit_is_left_out(place: Place) -> None:
+    with EmbeddedStore(place.store, CKG, create=True) as store, store.statements(write=True) as run:
+        run("MATCH (n:Protein {id: 'O60260'}) SET n.name = $name", {"name": HOSTILE})
+    finding = place.finding("O60260", "attribute", "name")
+
+    made_ = place.run("make", "--finding", finding.fingerprint, "--out", place.out)
+
+    assert made_.code == 1
+    assert "Protein O60260.name is another value now than the finding saw" in made_.err
+
+
 # --- what people read ----------------------------------------------------------------------------------
 
 

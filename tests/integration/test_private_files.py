@@ -11,6 +11,7 @@ from stat import S_IMODE
 import pytest
 
 from kgcheck import clock
+from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.outputs import close_to_others, make_folder, write_text
 from tests.support.audits import demo, kgcheck
@@ -88,6 +89,17 @@ def test_kept_answers_that_others_could_read_are_closed(tmp_path: Path) -> None:
         make()
 
     assert S_IMODE((cache / "answers.sqlite").stat().st_mode) == 0o600
+
+
+def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    place.write_text("<p>a page</p>")
+    place.chmod(0o644)
+
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        Ledger(place)
+
+    assert S_IMODE(place.stat().st_mode) == 0o644
 
 
 def test_a_link_in_a_folder_of_somebody_closes_nothing_elsewhere(tmp_path: Path) -> None:
