@@ -289,3 +289,25 @@ def test_thousands_of_findings_stay_quick(browser: Browser, tmp_path: Path) -> N
     expect(page.locator("#count")).to_have_text("10 of 2,000 findings", timeout=15_000)
     assert page.locator(".finding").count() == 2_000
     page.close()
+
+
+@pytest.mark.slow
+def test_page_can_be_read_without_script(browser: Browser, report: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+
+    assert len(_shown(page)) == 12
+    assert not page.locator("#filters").is_visible()
+    page.locator(".finding summary").first.click()
+    expect(page.locator(".finding .facts").first).to_be_visible()
+    context.close()
+
+
+@pytest.mark.slow
+def test_a_link_to_a_finding_opens_it(page: Page, report: str) -> None:
+    name = page.locator(".finding").nth(5).get_attribute("id")
+
+    page.evaluate("(name) => { location.hash = name; }", name)
+
+    expect(page.locator(f"#{name} .facts")).to_be_in_viewport()

@@ -167,3 +167,35 @@ def test_focus_stays_in_a_panel_that_is_loaded_anew(browser: Browser, served: Se
 
         focus(page)
         assert page.evaluate("document.getElementById('detail').contains(document.activeElement)")
+
+
+@pytest.mark.slow
+def test_everything_has_a_name_and_a_role(browser: Browser, served: Served) -> None:
+    names = {
+        "/": [
+            'heading "',
+            'region "Since the run before"',
+            'region "Findings by reason"',
+            'region "Age of the references"',
+        ],
+        "/findings?type=attribute": [
+            *('navigation "Pages"', 'searchbox "Search ids, names and values"', 'complementary "Filters"'),
+            *('region "Decision"', 'list "Findings"', 'checkbox "Select ', 'region "The finding that is chosen"'),
+            *('article "', 'form "Decide"', 'button "Accept"', 'button "Reject"', 'button "Defer"', 'textbox "Note"'),
+            *('textbox "Defer until"', 'region "Evidence', 'region "Proposal"', 'region "History"'),
+        ],
+        "/runs": ['heading "Runs"', 'region "Runs"', 'button "Audit the graph now"', 'columnheader "refuted"'],
+        "/ask": ['heading "Ask"', 'textbox "The graph a question', 'textbox "One fact'],
+        "/patches": ['heading "Patches"', 'button "Make a patch from what is accepted"'],
+    }
+    with visiting(browser, served) as (page, _):
+        for path, wanted in names.items():
+            page.goto(served.address + path)
+            if path.startswith("/findings"):
+                expect(page.locator("#detail article")).to_be_visible(timeout=WAIT_MS)
+            tree = page.locator("body").aria_snapshot()
+            assert [name for name in wanted if name not in tree] == [], tree
+            # A control without a name stands as its role alone.
+            assert [
+                line for line in tree.splitlines() if line.strip() in ("- button", "- link", "- textbox", "- img")
+            ] == []

@@ -489,3 +489,38 @@ def test_what_cannot_be_undone_exactly_is_not_done(
     with store.statements(write=False) as run:
         _, ((_, why),) = fitting([operation], DraftGraph(StoreChanges(store, run)))
     assert message in why
+
+
+@pytest.mark.slow
+def test_what_a_patch_has_read_is_held(server: tuple[Official, OpenedStore]) -> None:
+    official, store = server
+
+    def is_free(statement: str) -> bool:
+        """Whether somebody else can do this meanwhile."""
+        with official.target.driver() as driver, driver.session() as session:
+            try:
+                with session.begin_transaction(timeout=5) as transaction:
+                    transaction.run(cast(Any, statement)).consume()
+                    transaction.rollback()
+            except neo4j.exceptions.Neo4jError:
+                return False
+            return True
+
+    changing = (
+        "MATCH (n:Protein {id: 'A'}) SET n.name = 'x'",
+        "MATCH (:Protein {id: 'A'})-[r:ACTS_ON]->(:Protein {id: 'C'}) SET r.score = 1.0",
+        "MATCH (:Gene {id: 'G2'})-[r]->(:Protein {id: 'B'}) SET r.source = 'x'",
+        "MATCH (:Protein {id: 'C'})-[r:ACTS_ON]->(:Protein {id: 'A'}) SET r.score = 1.0",
+    )
+    before = content_digest(store)
+    with store.statements(write=True) as run, ThreadPoolExecutor(len(changing)) as pool:
+        changes = StoreChanges(store, run)
+        changes.lock([ref("A")])
+        changes.edges(edge("A", "C"))
+        changes.edges_of(ref("B"))
+        free = list(pool.map(is_free, changing))
+
+    # The last one is of an end, but nobody has read it: of a hub there are millions.
+    assert free == [False, False, False, True]
+    assert content_digest(store) == before
+    assert all(map(is_free, changing))

@@ -163,3 +163,34 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="is not a file"):
         write_text(tmp_path / "folder", "gone")
+
+
+def _papers(said: str, count: int) -> str:
+    import json
+
+    return "".join(
+        json.dumps(
+            {"id": f"{said[:3]}:{n}", "title": f"Paper {n}", "abstract": f"We show that {said} in case {n}. " * 8}
+        )
+        + "\n"
+        for n in range(count)
+    )
+
+
+@pytest.mark.slow
+def test_index(disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index, papers = disk / "index", tmp_path / "papers.jsonl"
+    papers.write_text(_papers("p53 binds MDM2", 3))
+    more = tmp_path / "more.jsonl"
+    more.write_text(_papers("insulin lowers glucose", 4_000))
+    assert run(["corpus", "add", str(papers), "--index", str(index), "--model", "none"]) == 0
+    for left in (0, 100_000, 1_000_000, 3_000_000):
+        _fill(disk, left)
+        capsys.readouterr()
+        _refused(["corpus", "add", str(more), "--index", str(index), "--model", "none"], capsys)
+        (disk / "filler").unlink()
+        assert len([p for p in index.iterdir() if p.name.startswith("built-")]) == 1
+    assert run(["corpus", "add", str(more), "--index", str(index), "--model", "none"]) == 0
+    capsys.readouterr()
+    assert run(["search", "insulin glucose", "--index", str(index)]) == 0
+    assert "insulin" in capsys.readouterr().out

@@ -405,3 +405,38 @@ def test_money_ends_the_work_of_the_model_in_the_middle_of_a_finding(
     assert len(free) == 5
     assert min(free) < sum(limited) < 2 * min(free)
     assert "went by the rules: the model was stopped after " in said
+
+
+def _audit(
+    world: World, store: MemoryStore, snapshot: Path, ledger: Path, budget: int, *, resume: bool = False
+) -> Audited:
+    options: dict[str, Any] = {"live": False, "team_budget": budget, "types": (CheckType.TRIPLE,)}
+    return world.audit(store, ledger, snapshot, resume=resume, **({} if resume else options))
+
+
+@pytest.mark.slow
+def test_a_run_that_was_cut_off_asks_no_finding_twice(
+    world: World, store: MemoryStore, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = _audit(world, store, snapshot, tmp_path / "whole.sqlite", 10)
+    asked: list[str] = []
+    real = Funnel._decide
+
+    def dying(self: Funnel, run: Run, one: Finding, *, by_rules: bool) -> tuple[HandedOver, Finding | None]:
+        if len(asked) == 2:
+            asked.append("killed")
+            raise KeyboardInterrupt
+        asked.append(one.fingerprint)
+        return real(self, run, one, by_rules=by_rules)
+
+    monkeypatch.setattr(Funnel, "_decide", dying)
+    with pytest.raises(KeyboardInterrupt):
+        _audit(world, store, snapshot, tmp_path / "a.sqlite", 10)
+    resumed = _audit(world, store, snapshot, tmp_path / "a.sqlite", 10, resume=True)
+
+    assert len(set(asked)) == len(asked) == 5
+    assert resumed.run.team == whole.run.team
+    assert {f.fingerprint: f.verdict.reason for f in resumed.findings} == {
+        f.fingerprint: f.verdict.reason for f in whole.findings
+    }
+    assert resumed.tallies == whole.tallies

@@ -25,6 +25,7 @@ from kgcheck.ledger.place import LedgerServer, ledger_place
 from kgcheck.options import AuditOptions
 from kgcheck.profile.schema import load_schema
 from kgcheck.settings import Settings
+from tests.integration.test_resume import BrittleLedger, CutOff
 from tests.support.audits import Audited, audited, comparable, demo, kgcheck, of_run
 from tests.support.forked import program
 from tests.support.ports import free_port
@@ -459,3 +460,19 @@ def test_nothing_secret_is_in_a_message_of_any_error(server: PostgresServer, mon
 
     assert MARK not in f"{caught.value} {caught.value.hint} {where} {where!r} {caught.value.__cause__}"
     assert re.search("password|authentication", caught.value.message)
+
+
+@pytest.mark.slow
+@MOSTLY_POSTGRESQL
+def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> None:
+    with EmbeddedStore(demo().store, load_schema()) as store:
+        with BrittleLedger(ledger_place(place, Settings()), 2) as ledger, pytest.raises(CutOff):
+            Audit(store, demo().reference, ledger, Settings()).start(AuditOptions(**OVER))
+    with opened(place, create=False) as ledger:
+        assert len(ledger.done(ledger.cut_off())) == 2
+
+    ended = kgcheck("audit", "--resume", "--ledger", place, "--format", "json")
+
+    assert ended.code == 1, ended.err
+    with opened(place, create=False) as ledger:
+        assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)

@@ -16,7 +16,8 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from kgcheck.curation.findings import DecisionOptions
 from kgcheck.ledger.accounts import ActionTable, Role, Users
@@ -818,3 +819,19 @@ def test_over_http_a_call_under_way_ends_before_the_server_does(
     assert any(line["message"] == "call" and line["tool"] == "check" and line["who"] == "viewer-1" for line in logged)
     assert tokens[1]["viewer"] not in err.decode()
     assert "APOE" not in err.decode()
+
+
+@pytest.mark.slow
+def test_the_client_of_the_sdk_starts_it_over_stdio(folder: Path) -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable, args=arguments(folder, "--role", "curator"), env=environment(folder), cwd=str(folder)
+    )
+
+    async def work(client: Client) -> Any:
+        with anyio.move_on_after(0.01):
+            await client.call_tool("check", {"what": "APOE ACTS_ON APP"})
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        made = given(await client.call_tool("decide", {"findings": [PARK2], "action": "reopen"}))
+        return names, made["decided"][0]["fingerprint"]
+
+    assert talk(stdio_client(parameters), work) == ([*VIEWING, "decide"], PARK2)

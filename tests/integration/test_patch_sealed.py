@@ -32,7 +32,7 @@ from kgcheck.ledger.patches import PatchTable
 from kgcheck.visible import visible
 from tests.support import examples
 from tests.support.audits import demo, kgcheck
-from tests.support.patches import CKG, add_edge, edge, graph_file, ref, repoint, set_value, why
+from tests.support.patches import CKG, add_edge, edge, graph_file, made, ref, repoint, set_value, why
 
 
 @pytest.fixture
@@ -137,3 +137,13 @@ def test_a_patch_says_how_all_that_it_touches_must_stand(opened: EmbeddedStore) 
     outcome = check_patch(patch_of([set_value(ref("A"), "name", "x")], opened, "run", by="x"), opened)
 
     assert why(outcome.conflicts) == ["Protein A is not as it was when the patch was made"]
+
+
+def test_another_ledger_did_not_make_it(tmp_path: Path, graph: Path) -> None:
+    with EmbeddedStore(graph, CKG) as store:
+        write_patch(tmp_path, made(store, set_value(ref("A"), "name", "PRKN")))
+    asked = ("--store", graph, "--ledger", "other.sqlite")
+
+    assert "was not made with the ledger other.sqlite" in kgcheck("patch", "apply", tmp_path, *asked, cwd=tmp_path).err
+    assert kgcheck("patch", "check", tmp_path, "--store", graph, cwd=tmp_path).code == 0
+    assert kgcheck("patch", "apply", tmp_path, "--from-elsewhere", *asked, cwd=tmp_path).code == 0

@@ -13,9 +13,11 @@ import pytest
 from kgcheck import clock
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.ledger import Ledger, Run
-from kgcheck.outputs import close_to_others, make_folder, write_text
+from kgcheck.outputs import OWN_FOLDER, close_to_others, make_folder, write_text
+from kgcheck.providers.http import ProviderService
+from kgcheck.settings import Settings
 from tests.support.audits import demo, kgcheck
-from tests.support.loopback import clients
+from tests.support.loopback import Loopback, Reply, clients
 
 
 @pytest.fixture(params=[0o000, 0o022, 0o077, 0o277])
@@ -124,3 +126,50 @@ def test_other_files_go_by_the_umask(tmp_path: Path, umask: int) -> None:
 
     assert S_IMODE((tmp_path / "reports").stat().st_mode) == 0o777 & ~umask
     assert S_IMODE((tmp_path / "reports" / "report.html").stat().st_mode) == 0o666 & ~umask
+
+
+def test_a_new_project(tmp_path: Path, umask: int) -> None:
+    assert kgcheck("init", tmp_path / "project", cwd=tmp_path).code == 0
+
+    assert S_IMODE((tmp_path / "project" / ".kgcheck").stat().st_mode) == 0o700
+
+
+def test_kept_answers(tmp_path: Path, umask: int) -> None:
+    cache = tmp_path / "cache"
+    with Loopback() as server, clients(cache) as make:
+        server.route("GET", "/x", lambda seen: Reply(body={"a": 1}))
+        make().ask(ProviderService("S", server.url, 1e6, "KGCHECK_X", release="1"), "/x", lambda answer: answer.json())
+
+    assert (cache / "answers.sqlite").stat().st_size
+    # When a host was last asked is no secret, and nobody else gets into the folder.
+    assert {name for name in open_to_others(cache) if not name.startswith("pace/")} == set()
+
+
+def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    place.write_text("<p>a page</p>")
+    place.chmod(0o644)
+
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        Ledger(place)
+
+    assert S_IMODE(place.stat().st_mode) == 0o644
+
+
+def test_what_cannot_be_closed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "of somebody else"
+    file.touch(mode=0o644)
+
+    def refuse(*arguments: object, **named: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    close_to_others(file)
+
+    assert "others may read" in caplog.text
+
+
+def test_the_home_of_the_settings_is_the_folder_that_is_closed() -> None:
+    assert str(Settings.model_fields["home"].default) == OWN_FOLDER

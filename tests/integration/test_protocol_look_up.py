@@ -137,3 +137,11 @@ def test_a_live_check_asks_the_repositories(
     (about,) = [r for r in found["remarks"] if r.get("about") == accession]
     assert (about["remark"], "withdrawn" in about["note"]) == (remark, accession == "GSE92")
     assert [f["step"] for f in found["fallen"]] == (["S1.1"] if remark == "data_set_gone" else [])
+
+
+def test_a_key_is_sent_and_nowhere_kept(services: StudyServices, http: Callable[..., Http], tmp_path: Path) -> None:
+    look_up(["GSE5", "GSE95"], http(pubmed_key=SecretStr("hush-4711")), DAY)
+
+    assert services.calls("esummary")[0].form["api_key"] == "hush-4711"
+    assert not any("hush" in json.dumps(c.query) + c.path for c in services.server.calls)
+    assert all(b"hush-4711" not in path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())

@@ -7,15 +7,20 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
 import pytest
 
 from kgcheck.audit.run import Audit
+from kgcheck.curation.applied import curated_in
+from kgcheck.curation.decisions import Decisions, decide
+from kgcheck.curation.patch_maker import Wanted, make_patch
+from kgcheck.curation.patches import apply_patch, undo_patch
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.loading.load import load_directory
 from kgcheck.loading.manifest import graph_dates
-from kgcheck.model import CheckTask, CheckType, Finding, Outcome, Reason, Tally
-from kgcheck.options import AuditOptions
+from kgcheck.model import ChangeKind, CheckTask, CheckType, Finding, Outcome, Reason, Ref, Tally
+from kgcheck.options import AuditOptions, LoadOptions
 from kgcheck.reference.build import build_snapshot
 from tests.integration.test_evidence import assert_both_ways_agree
 from tests.support.facts import SCHEMA, SETTINGS, existence, triple, verdicts_on
@@ -186,3 +191,73 @@ def test_annotations_of_the_same_files_are_confirmed(real: Real) -> None:
         refuted = {t.reason for t in real.tallies if str(t.target) == target and t.outcome is REFUTED}
         assert refuted == {Reason.ENDPOINT_DELETED}
         assert real.counted(target, Reason.CONFIRMED) > 19_000
+
+
+def visible(store: EmbeddedStore) -> dict[str, tuple[int, int]]:
+    """By label and pattern, how many rows a reader sees, and a sum over what stands in them, in whatever order."""
+    found = {}
+    scans = [(label.name, store.scan_nodes(label)) for label in SCHEMA.labels]
+    scans += [(str(pattern), store.scan_edges(pattern)) for pattern in SCHEMA.relations]
+    with duckdb.connect() as db:
+        for name, tables in scans:
+            sums = []
+            for table in tables:
+                db.register("piece", table)
+                sums += db.execute("SELECT count(*), coalesce(sum(hash(p)::HUGEINT), 0) FROM piece p").fetchall()
+            found[name] = (sum(n for n, _ in sums), sum(total for _, total in sums))
+    return found
+
+
+def some_to_accept(findings: list[Finding], each: int, seed: int) -> list[tuple[Finding, str | None]]:
+    """Findings of every kind, by a seed, with a candidate where a person must choose."""
+    chosen = random.Random(seed)  # noqa: S311
+    kinds: dict[tuple[str, ...], list[Finding]] = {}
+    for one in sorted(findings, key=lambda f: f.fingerprint):
+        if one.change:
+            kinds.setdefault((one.task.type.value, one.verdict.reason.value, one.change.kind.value), []).append(one)
+    some = [one for of_kind in kinds.values() for one in chosen.sample(of_kind, min(len(of_kind), each))]
+    choices = [
+        (one, chosen.choice(one.change.candidates) if one.change.candidates else None) for one in some if one.change
+    ]
+    return [(one, to) for one, to in choices if to or (one.change and one.change.kind is not ChangeKind.REVIEW)]
+
+
+@pytest.mark.nightly
+def test_hundreds_of_accepted_repairs_survive_a_reload(real: Real, tmp_path: Path) -> None:
+    shutil.copy(real.folder / "graph.lbdb", tmp_path)
+    imported, quarantine = real.data / "ckg_import", tmp_path / "quarantine.jsonl"
+    with (
+        EmbeddedStore(tmp_path / "graph.lbdb", SCHEMA, create=True) as store,
+        Ledger(real.folder / "ledger.sqlite") as ledger,
+    ):
+        store.prepare_records()
+        narrow = AuditOptions(types=(CheckType.ATTRIBUTE, CheckType.POTENTIAL), labels=("Biological_process",))
+        runs = [real.run, Audit(store, real.snapshot, ledger, SETTINGS).start(narrow)]
+        wanted = []
+        for seed, run in enumerate(runs):
+            for one, to in some_to_accept(list(ledger.findings(run)), 60, seed):
+                decide(ledger, [one], "accept", by="tester", chosen=to)
+            wanted += [Wanted(one, decision.chosen) for one, decision in Decisions(ledger).accepted(run)]
+        unpatched = visible(store)
+        made = make_patch(wanted, runs[-1].id, store, tmp_path / "patch", by="tester")
+        assert made.patch
+        done = {f"{o.kind} {'node' if isinstance(o.what, Ref) else 'edge'}" for o in made.patch.operations}
+        both = {f"{kind} {what}" for kind in ("repoint", "retire") for what in ("node", "edge")}
+        assert done == both | {"set_value node", "merge node", "add_edge edge"}
+        assert len(made.patch.operations) > 400
+
+        assert apply_patch(made.patch, store, by="tester").conflicts == ()
+        patched = visible(store)
+
+        again = load_directory(
+            imported,
+            store,
+            SETTINGS,
+            quarantine=quarantine,
+            options=LoadOptions(full=True, prune=True),
+            curated=curated_in(store),
+        )
+        assert (again.settled, again.total("loaded"), again.total("changed")) == ((), 0, 0)
+        assert visible(store) == patched != unpatched
+        assert undo_patch(made.patch, store, by="tester").conflicts == ()
+        assert visible(store) == unpatched

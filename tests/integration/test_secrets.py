@@ -213,3 +213,28 @@ def test_a_key_that_an_endpoint_repeats_is_not_shown() -> None:
 def test_redacted(text: str, shown: str) -> None:
     assert redact(text) == shown
     assert redact(shown) == shown
+
+
+@pytest.mark.usefixtures("password")
+@pytest.mark.parametrize("by", ["option", "environment"])
+def test_a_server_that_the_person_names_is_asked(
+    cut_off: Path, listener: Impostor, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = f"bolt://127.0.0.1:{listener.port}"
+    if by == "environment":
+        monkeypatch.setenv("KGCHECK_STORE", store)
+    named = ("--store", store) if by == "option" else ()
+    said = kgcheck("audit", "--ledger", "ledger.sqlite", "--resume", "20261120", *named, cwd=cut_off)
+
+    assert said.code in (2, 3)
+    assert listener.calls
+
+
+def test_a_file_that_the_ledger_names_is_opened_and_told(tmp_path: Path) -> None:
+    run = Run(id="20261120-093000-beef", started=clock.now(), store=str(tmp_path / "other.lbdb"), profile="ckg")
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.start(run)
+
+    said = kgcheck("audit", "--ledger", "ledger.sqlite", "--resume", cwd=tmp_path)
+
+    assert f"going on with the store {tmp_path / 'other.lbdb'}, where the run began\n" in said.err

@@ -1,5 +1,6 @@
 """The service as a process: behind a reverse proxy with a prefix, and asked to end while it works."""
 
+import json
 import os
 import re
 import signal
@@ -252,3 +253,19 @@ def test_idle_connections_shut_nobody_out_of_a_process(words: list[str], tmp_pat
         assert process.wait(60) == 0
     assert said.count(token) == 1
     assert "Traceback" not in said
+
+
+def test_the_log_behind_a_proxy_names_who_asked_and_no_secret(behind: Running, token: str) -> None:
+    with passing_on(port_of(behind), PREFIX, keeps=True) as address:
+        headers = {"Authorization": f"Bearer {token}", "X-Request-Id": "from-the-proxy"}
+        httpx2.get(f"{address}/v1/findings?text=a-rare-disease&run=latest", headers=headers, timeout=60)
+
+    ends, mine = time.monotonic() + 30, list[dict[str, Any]]()
+    while not mine and time.monotonic() < ends:
+        lines = [json.loads(one) for one in behind.log.read_text().splitlines() if one.startswith("{")]
+        mine = [one for one in lines if one.get("request") == "from-the-proxy" and one["message"] == "request"]
+    assert (mine[0]["who"], mine[0]["route"], mine[0]["method"]) == ("ada", "/v1/findings", "GET")
+    text = behind.log.read_text()
+    assert token not in text
+    assert "a-rare-disease" not in text
+    assert "Traceback" not in text

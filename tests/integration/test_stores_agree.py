@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kgcheck.ledger.ledger import Ledger
+from kgcheck.memory import collection_paused
 from tests.support import ROOT
 from tests.support.audits import LEDGER, Audited, comparable, demo, demo_audited, kgcheck, of_run
 from tests.support.neo4j_fixtures import Neo4jTarget, erase
@@ -103,3 +105,47 @@ def by_id(text: str) -> tuple[object, ...]:
     """An answer without its paths: of parallel edges, either may be shown."""
     answer = json.loads(text)
     return answer["status"], answer["read_as"], answer.get("count"), [f["ref"] for f in answer["found"]]
+
+
+@pytest.mark.slow
+def test_demo_runs_on_a_server(server: Neo4jTarget, tmp_path: Path) -> None:
+    said = kgcheck("demo", "--store", server.uri, "--out", tmp_path)
+
+    assert said.code == 0, said.err
+    assert "report: " in said.out
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        run = ledger.run("latest")
+        assert run.store == server.uri
+        assert len(list(ledger.findings(run))) == 93
+
+
+@collection_paused()
+def agree(folder: Path, references: Path, server: Neo4jTarget, tmp_path: Path) -> Audited:
+    """Load a folder into both stores, audit both against one snapshot, and compare."""
+    embedded, snapshot = tmp_path / "graph.lbdb", tmp_path / "reference.duckdb"
+    assert kgcheck("reference", "build", references, "--out", snapshot).code == 0
+    load(folder, embedded, tmp_path / "embedded.jsonl")
+    load(folder, server.uri, tmp_path / "server.jsonl")
+
+    here = audit(embedded, snapshot, tmp_path / "embedded.sqlite")
+    agreeing(here, audit(server.uri, snapshot, tmp_path / "server.sqlite"))
+    return here
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_real_import_is_the_same_in_both(server: Neo4jTarget, shared_data: Path, tmp_path: Path) -> None:
+    """All nodes, and of each large file of edges one in ten; that both hold all of them, test_load_real.py says."""
+    folder = tmp_path / "import"
+    shutil.copytree(shared_data / "ckg_import", folder, copy_function=shutil.copyfile)
+    for file in folder.rglob("*.tsv"):
+        with file.open("rb") as stream:
+            header, *rows = stream
+        if header.startswith(b"START_ID") and len(rows) > 10_000:
+            file.write_bytes(header + b"".join(rows[::10]))
+
+    found = agree(folder, shared_data, server, tmp_path)
+
+    assert sum(found.run.nodes.values()) == 92_257
+    assert sum(found.run.edges.values()) > 40_000
+    assert len(found.findings) > 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections.abc import Iterator
 from contextlib import chdir
@@ -523,3 +524,64 @@ def test_only_what_is_surely_this_machine_counts_as_it(host: str) -> None:
     if is_cleartext_host(host, "neo4j,db.example.org"):
         plain = host.lower().partition("%")[0]
         assert plain in ("localhost", "::1") or (plain.startswith("127.") and plain.count(".") == 3 and plain.isascii())
+
+
+def test_what_an_option_names_needs_no_trust_in_the_file(tmp_path: Path, bolt: BoltImpostor) -> None:
+    inner = cloned(tmp_path / "repo", 'ledger = "postgresql://127.0.0.1:1/x"', "[stores.main]", 'place = "bolt://h"')
+    named = ("--store", f"bolt://127.0.0.1:{bolt.port}", "--ledger", str(tmp_path / "l.sqlite"))
+
+    assert "not trusted" not in kgcheck("audit", *named, cwd=inner).err
+    assert says_password(bolt)
+    assert kgcheck("audit", "--help", cwd=inner).code == 0
+
+
+def test_a_file_without_addresses_needs_no_trust(tmp_path: Path) -> None:
+    inner = cloned(tmp_path / "repo", 'ledger = "l.sqlite"', "[stores.main]", 'place = "g.lbdb"')
+
+    assert "not trusted" not in kgcheck("runs", cwd=inner).err
+    assert "nothing to trust" in kgcheck("trust", cwd=inner).err
+
+
+@pytest.mark.slow
+def test_a_job_of_a_found_file_writes_into_its_own_folder(tmp_path: Path) -> None:
+    job = '[stores.s]\nplace = "g.lbdb"\n[jobs.j]\nkind = "load"\ndirectory = "import"\nquarantine = "q/../q.jsonl"'
+    inner = cloned(tmp_path / "repo", job)
+    shutil.copytree(core_import(), tmp_path / "repo" / "import")
+
+    assert kgcheck("job", "run", "j", cwd=inner).code == 0
+    assert (tmp_path / "repo" / "g.lbdb").exists()
+
+
+def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
+    inner = cloned(tmp_path / "repo", '[stores.s]\nplace = "loop"')
+    (tmp_path / "repo" / "loop").symlink_to("loop")
+
+    assert kgcheck("audit", cwd=inner).refuses(f"there is no graph at {tmp_path / 'repo' / 'loop'}")
+    looped = kgcheck("audit", "--profile", "../loop", cwd=inner)
+    assert looped.refuses()
+    # Python 3.13 says of it what the system says.
+    assert "cannot use a path: Symlink loop from" in looped.err or "Too many levels of symbolic links" in looped.err
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s", "neo4j+ssc"])
+def test_with_tls_it_goes_where_it_was_sent(scheme: str, bolt: BoltImpostor) -> None:
+    with pytest.raises(KgcheckError):
+        opened(f"{scheme}://0.0.0.0:{bolt.port}")
+
+    assert bolt.calls
+    assert not says_password(bolt)
+
+
+def test_without_a_password_nothing_is_refused(bolt: BoltImpostor) -> None:
+    with pytest.raises(KgcheckError):
+        opened(f"bolt://0.0.0.0:{bolt.port}", neo4j_password=None)
+
+    assert bolt.calls
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_ledger_of_this_machine_needs_no_tls(host: str, postgres: PostgresImpostor) -> None:
+    with pytest.raises(KgcheckError):
+        opened(f"postgresql://127.0.0.1:{postgres.port}/db?host={host}")
+
+    assert says_password(postgres)

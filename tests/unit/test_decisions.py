@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tempfile
+import threading
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -439,3 +440,42 @@ def test_commands_decide_by_filter_only_when_that_is_confirmed(tmp_path: Path) -
     assert json.loads(explained.out)["decision"]
     assert kgcheck("decide", "aaaa", "accept", "--ledger", tmp_path / "none.sqlite").refuses("there is no ledger")
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_two_who_decide_at_once_are_both_kept_and_the_last_one_counts(ledger: Ledger, tmp_path: Path) -> None:
+    of = run()
+    found = finding(of)
+    kept(ledger, of, found)
+    people = [f"person {n}" for n in range(6)]
+
+    def one(by: str) -> None:
+        with Ledger(tmp_path / "ledger.sqlite") as own:
+            decide(own, [found], "accept" if by[-1] in "024" else "reject", by=by)
+
+    threads = [threading.Thread(target=one, args=(by,)) for by in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    history = list(Decisions(ledger).table.of([found.fingerprint]))
+    assert sorted(d.by for d in history) == people
+    assert [d.number for d in history] == sorted(d.number for d in history)
+    assert Decisions(ledger).beside([found])[found.fingerprint].decision == history[-1]
+
+
+def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: Ledger, tmp_path: Path) -> None:
+    of = run()
+    found = finding(of)
+    kept(ledger, of, found)
+    table, late = DecisionTable(ledger.database), datetime(2040, 1, 1, tzinfo=UTC)
+    table.add([Choice(action=Action.REJECT, by="fast clock").about(found, basis_of(found), late)])
+    (made,) = decide(ledger, [found], "accept", by="ben")
+
+    assert made.decision.at.year < 2040
+    current = Decisions(ledger).beside([found])[found.fingerprint]
+    assert (current.state, current.decision) == (DecisionState.ACCEPTED, made.decision)
+    assert [d.by for d in table.of([found.fingerprint])] == ["fast clock", "ben"]
+    assert [d.at.year for d in table.newest_first()] == [made.decision.at.year, 2040]
+    assert [d.by for _, d in Decisions(ledger).accepted(of)] == ["ben"]
+    assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1

@@ -87,3 +87,14 @@ def test_every_remark_has_words_and_the_docs_have_them() -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in table.strip().splitlines()[2:]]
 
     assert rows == [[f"`{remark.value}`", remark.words] for remark in Remark]
+
+
+def test_hostile_words_stay_words(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    text = "Abstract\n\n<script>alert(1)</script> was seen in 5 mice [7].\n\nReferences\n\n1. Lee A. T. 2010.\n"
+    path.write_text(text, encoding="utf-8")
+
+    html = kgcheck("ground", path, "--format", "html", cwd=tmp_path).out
+
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert" in html

@@ -2,7 +2,9 @@
 
 import re
 import shlex
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import click
@@ -80,3 +82,44 @@ def test_the_kubernetes_cronjob(project: Project) -> None:
     secret = [entry for entry in container["env"] if "valueFrom" in entry]
     assert {"KGCHECK_LEDGER_PASSWORD", "CURATORS_ADDRESS"} <= {entry["name"] for entry in secret}
     assert all("PASSWORD" not in entry["name"] for entry in container["env"] if "value" in entry)
+
+
+def test_the_systemd_units(project: Project, tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if not program:
+        pytest.skip("no systemd-analyze on this machine")
+    units = sorted(FOLDER.glob("kgcheck-nightly.*"))
+    for unit in units:
+        shutil.copy(unit, tmp_path)
+    command: list[str | Path] = [
+        program,
+        "verify",
+        "--man=no",
+        "--recursive-errors=no",
+        *(tmp_path / unit.name for unit in units),
+    ]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    ours = [line for line in done.stderr.splitlines() if "kgcheck-nightly" in line]
+    assert ours == [], done.stderr
+    calendar = re.search(r"OnCalendar=(.*)", (FOLDER / "kgcheck-nightly.timer").read_text())
+    assert calendar is not None
+    shown = subprocess.run([program, "calendar", calendar[1]], check=True, capture_output=True, text=True, timeout=60)
+    assert "Next elapse" in shown.stdout
+    check_commands(commands((FOLDER / "kgcheck-nightly.service").read_text()), project)
+
+
+def test_the_workflow_of_github(project: Project) -> None:
+    text = (FOLDER / "github-actions.yml").read_text(encoding="utf-8")
+    flow: dict[Any, Any] = yaml.safe_load(text)
+
+    # YAML 1.1 takes "on" for true.
+    triggers = flow[True]
+    assert triggers["schedule"] == [{"cron": project.job("nightly").schedule}]
+    Schedule(triggers["schedule"][0]["cron"])
+    steps = flow["jobs"]["nightly"]["steps"]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    assert flow["permissions"] == {"contents": "read"}
+    runs = "\n".join(step["run"] for step in steps if "run" in step)
+    subprocess.run(["sh", "-n", "-c", runs], check=True)
+    check_commands(commands(runs), project)
+    assert set(re.findall(r"secrets\.(\w+)", text)) == {project.values.notifications["curators"].address_env}

@@ -360,3 +360,32 @@ def test_a_ledger_that_has_lost_pieces_takes_no_more_of_the_run(tmp_path: Path) 
             assert "audit --resume" in caught.value.hint
         assert set(ledger.done(run())) == {"one"}
         assert ledger.cut_off().id == run().id
+
+
+def test_a_piece_whose_findings_fail_is_not_written(ledger: Ledger) -> None:
+    def failing() -> Iterator[Finding]:
+        yield finding(run(), "P1")
+        raise RuntimeError("boom")
+
+    ledger.start(run())
+    with pytest.raises(RuntimeError, match="boom"):
+        ledger.record(run(), "one", failing(), [tally()])
+
+    assert ledger.done(run()) == {}
+
+
+def test_a_full_disk_at_the_start_is_told(tmp_path: Path) -> None:
+    script = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+    try:
+        Ledger(Path(sys.argv[1]))
+    except LedgerError as error:
+        print(error.message)
+    """
+    done = child(script, tmp_path / "ledger.sqlite").ended()
+
+    assert done.stderr == ""
+    assert "the disk is full or failing" in done.stdout
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.runs() == []

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -180,3 +181,38 @@ def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, 
     assert (held(folder).documents, held(folder).moved) == (420, 40)
     assert (nearest(folder, 415), nearest(folder, 200)) == ("n415", "n200")
     assert len([*folder.glob("built-*")]) == 1
+
+
+def _killed(work: Callable[[Path, str], None], folder: Path, when: str) -> int | None:
+    child = multiprocessing.get_context("spawn").Process(target=work, args=(folder, when))
+    child.start()
+    child.join(60)
+    return child.exitcode
+
+
+def _deadly(when: str) -> None:
+    save = Dense.save
+
+    def dying(self: Dense, path: Path) -> None:
+        save(self, path)
+        if when == "half":
+            path.write_bytes(path.read_bytes()[:1000])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    Dense.save = dying  # type: ignore[method-assign]
+
+
+def _dies_first(folder: Path, when: str) -> None:
+    _deadly(when)
+    change(folder, range(320), range(0))
+
+
+def test_a_first_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    assert _killed(_dies_first, folder, "half") == -signal.SIGKILL
+    with pytest.raises(IndexFault, match="not finished"):
+        LiteratureIndex(folder, Clouds())
+    change(folder, range(0), range(0))
+
+    assert (held(folder).kind, held(folder).documents) == ("ivf", 320)
+    assert nearest(folder, 77) == "n77"

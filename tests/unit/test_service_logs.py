@@ -11,6 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi import FastAPI, Request
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from kgcheck.errors import ConfigurationError
@@ -179,4 +181,37 @@ def test_no_header_goes_to_a_collector_in_the_clear(
     monkeypatch.setenv(f"OTEL_EXPORTER_OTLP_{kind}HEADERS", headers)
     with pytest.raises(ConfigurationError, match="in the clear") if is_refused else nullcontext():
         start_telemetry(cleartext_hosts=named)
+    stop_telemetry()
+
+
+def test_a_collector_that_is_away_stops_no_request() -> None:
+    class Away(SpanExporter):
+        def export(self, spans: Any) -> SpanExportResult:
+            assert all(isinstance(span, ReadableSpan) for span in spans)
+            return SpanExportResult.FAILURE
+
+    provider = start_telemetry(Away())
+    try:
+        with serving(traced(application(), provider)) as address:
+            assert httpx2.get(f"{address}/v1/things/x", timeout=30).json() == {"thing": "x"}
+    finally:
+        stop_telemetry()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "headers", "named"),
+    [
+        ("http://collector:4318", "", ""),
+        ("http://collector:4318", "x-key=y", "collector"),
+        ("http://127.0.0.1:1", "x-key=y", ""),
+        ("", "x-key=y", ""),
+    ],
+)
+def test_a_collector_without_secrets_or_near_gets_its_spans(
+    endpoint: str, headers: str, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", headers)
+
+    start_telemetry(cleartext_hosts=named)
     stop_telemetry()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, func, select
 
 from kgcheck.errors import LedgerError
 from kgcheck.ledger.bulk_insert import insert_findings
+from kgcheck.ledger.database import Database
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.rows import FindingRows, finding_row
 from kgcheck.ledger.run import HandedOver
@@ -187,3 +190,19 @@ def test_rows_come_out_as_they_went_in_and_in_their_order(sizes: tuple[int, ...]
         assert _written(connection, *batches) == [row for batch in batches for row in batch]
         assert connection.execute(select(UNSETTLED)).all() == [("one", 0)]
     engine.dispose()
+
+
+def pages(ledger: Ledger, size: int) -> Iterator[list[Finding]]:
+    every = ledger.findings(run())
+    while page := list(islice(every, size)):
+        yield page
+
+
+def test_a_reader_sees_whole_pieces_while_another_writes(tmp_path: Path) -> None:
+    where = tmp_path / "l.sqlite"
+    with Ledger(where) as writer, Ledger(where) as reader:
+        writer.start(run())
+        for n in range(5):
+            writer.record(run(), f"piece {n}", as_rows(some(range(7 * n, 7 * n + 7))), [tally(7)])
+            assert [f for page in pages(reader, 3) for f in page] == some(range(7 * n + 7))
+    assert isinstance(reader.database, Database)

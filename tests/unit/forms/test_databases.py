@@ -225,3 +225,11 @@ def test_a_file_is_left_as_it_is(tmp_path: Path) -> None:
         ReadGraph(FORMS, path)
         assert path.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["duck.db", "sqlite.db"]
+
+
+def test_a_generated_column_runs_nothing(tmp_path: Path) -> None:
+    path = sqlite(tmp_path / "kg.db", """
+        CREATE TABLE edges (subject TEXT, predicate TEXT, object TEXT, bad TEXT AS (hex(zeroblob(100000000))));
+        INSERT INTO edges VALUES ('A', 'x', 'B');""")  # fmt: skip
+
+    assert ReadGraph(FORMS, path).edges == [("A", "x", "B")]
