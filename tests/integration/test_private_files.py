@@ -145,17 +145,6 @@ def test_kept_answers(tmp_path: Path, umask: int) -> None:
     assert {name for name in open_to_others(cache) if not name.startswith("pace/")} == set()
 
 
-def test_what_is_no_ledger_is_left_alone(tmp_path: Path) -> None:
-    place = tmp_path / "page.html"
-    place.write_text("<p>a page</p>")
-    place.chmod(0o644)
-
-    with pytest.raises(LedgerError, match="is not a ledger"):
-        Ledger(place)
-
-    assert S_IMODE(place.stat().st_mode) == 0o644
-
-
 def test_what_cannot_be_closed_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
