@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import standards as compiling
 from kgcheck.profile.folder import profile_names
 from kgcheck.profile.schema import load_schema
 from kgcheck.resources import resource_dir
-from kgcheck.standards import compile as compiling
 from kgcheck.standards.biolink import model
 from kgcheck.standards.bioregistry import registry
 from kgcheck.standards.tables import NAMES, standard

@@ -1,6 +1,6 @@
 """Compile the Biolink model and the Bioregistry into tables of facts: names, ends, patterns, flags.
 
-    python -m kgcheck.standards.compile biolink_model.yaml bioregistry.json OUT
+    python -m benchmarks.standards biolink_model.yaml bioregistry.json OUT
         --bioregistry 0.15.6 --fetched 2026-11-27
 
 Both files are of their packages on PyPI, ``biolink-model`` and ``bioregistry``. Needs PyYAML, which kgcheck itself does
