@@ -14,10 +14,10 @@ from kgcheck.choices import THRESHOLDS, chosen
 from kgcheck.curation.decisions import version_of
 from kgcheck.errors import EXIT_CLEAN, EXIT_FINDINGS, UsageError
 from kgcheck.ledger.comparisons import (
+    ComparedPart,
     ComparisonState,
     ComparisonTable,
     Pair,
-    Part,
     compared_with,
     comparison_of,
     run_before,
@@ -114,7 +114,7 @@ class RunDiff:
                 query = query.where(found.of.c.severity == TallyMark.REFUTED.severity)
             return connection.execute(query.limit(1)).first() is not None
 
-    def unsettled(self, found: Part, day: date, *, only_new: bool = True) -> ColumnElement[bool]:
+    def unsettled(self, found: ComparedPart, day: date, *, only_new: bool = True) -> ColumnElement[bool]:
         """Findings that no decision has settled; of them those that are new, or came back after one."""
         decided = state_column(found.of, found.basis, day)
         counts = decided.not_in(SETTLED)
@@ -162,13 +162,13 @@ class RunDiff:
         connection: Connection,
         states: Collection[str] = (),
         fingerprints: CompoundSelect[tuple[str]] | None = None,
-    ) -> tuple[Part, Part]:
+    ) -> tuple[ComparedPart, ComparedPart]:
         """The findings of the later run, in these states or this select alone, and those that it did not find."""
         comparison = comparison_of(connection, self.pair)
         return comparison.present(states, fingerprints), comparison.absent()
 
     def read(self, ledger: Ledger, rows: Iterable[Row[Any]]) -> Iterator[ComparedFinding]:
-        """The findings of rows that `Part.select` selects."""
+        """The findings of rows that `ComparedPart.select` selects."""
         table, today = DecisionTable(ledger.database), clock.today()
         for some in batches(rows, 500):
             decided = table.states(((row.run, row.fingerprint, row.decided_basis or "") for row in some), today)

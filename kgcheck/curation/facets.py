@@ -19,7 +19,7 @@ from kgcheck.curation.compare import SETTLED, ComparedFinding, diff_of
 from kgcheck.curation.findings import FACETS, FindingFilter, FindingList, list_findings
 from kgcheck.curation.thresholds import Counted
 from kgcheck.ledger.causes import CONSEQUENCE, cause_of
-from kgcheck.ledger.comparisons import COMPARISON, ComparisonState, Part, RunComparison, comparison_of
+from kgcheck.ledger.comparisons import COMPARISON, ComparedPart, ComparisonState, RunComparison, comparison_of
 from kgcheck.ledger.decisions import DECISION, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run
 from kgcheck.ledger.tables import FINDING, KEY, OPEN_SEVERITIES, PLACE, RUN
@@ -197,7 +197,7 @@ def _counted_once(key: tuple[Any, ...], findings: FindingList, day: date | None)
     return FindingCounts(found, followed)
 
 
-def _of_part(connection: Connection, findings: FindingList, part: Part, day: date | None) -> Counter[FacetKind]:
+def _of_part(connection: Connection, findings: FindingList, part: ComparedPart, day: date | None) -> Counter[FacetKind]:
     query = part.select().order_by(None).where(findings.condition(connection, part))
     if day and not part.is_there:
         query = query.where(part.of.c.fingerprint.in_(decided_about(None)))
@@ -205,7 +205,7 @@ def _of_part(connection: Connection, findings: FindingList, part: Part, day: dat
     return Counter({FacetKind(part.is_there, *kind): count for *kind, count in rows})
 
 
-def _kind_of(part: Part, day: date | None) -> list[ColumnElement[Any]]:
+def _kind_of(part: ComparedPart, day: date | None) -> list[ColumnElement[Any]]:
     """The columns of a FacetKind; without a day nothing is decided."""
     decision = state_column(part.of, part.basis, day) if day else literal(DecisionState.OPEN.value)
     table = FINDING if part.of is PLACE else part.of

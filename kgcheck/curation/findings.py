@@ -29,7 +29,7 @@ from kgcheck.errors import UnknownName, UsageError
 from kgcheck.inputs import wrong_parts
 from kgcheck.ledger.bulk_insert import number_of
 from kgcheck.ledger.causes import CONSEQUENCE, consequences_of
-from kgcheck.ledger.comparisons import FEW, ComparisonState, Part, RunComparison, comparison_of
+from kgcheck.ledger.comparisons import FEW, ComparedPart, ComparisonState, RunComparison, comparison_of
 from kgcheck.ledger.decisions import DECISION, Action, DecisionState, decided_about, state_column
 from kgcheck.ledger.ledger import Ledger, Run, of_any_run, of_graph_states, of_outcomes
 from kgcheck.ledger.rows import finding_of
@@ -239,7 +239,7 @@ class FindingList:
             query = self._listed(connection, comparison, lost)
             yield query.where(lost.order[0] > after) if after and not place else query
 
-    def _listed(self, connection: Connection, comparison: RunComparison, part: Part) -> Select[Any]:
+    def _listed(self, connection: Connection, comparison: RunComparison, part: ComparedPart) -> Select[Any]:
         """Those of a part that fit, but for those that follow from another one of the list."""
         query = part.select().where(self.condition(connection, part))
         if self.wanted.shows_all:
@@ -276,7 +276,7 @@ class FindingList:
         few = (connection.scalar(select(func.max(DECISION.c.number))) or 0) <= FEW
         return decided_about(self.run.id) if few else None
 
-    def condition(self, connection: Connection, part: Part) -> ColumnElement[bool]:
+    def condition(self, connection: Connection, part: ComparedPart) -> ColumnElement[bool]:
         """Condition that a finding fits the filter."""
         wanted, table, found = self.wanted, part.of, part.of.c
         named: tuple[tuple[ColumnElement[Any], list[Any]], ...] = (

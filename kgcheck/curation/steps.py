@@ -358,14 +358,14 @@ class _Work:
             self._move(edge, triple, own[triple])
         self._retire_node(node_ref)
 
-    def repoint(self, operation: Repoint, what: Triple) -> None:
+    def repoint(self, operation: Repoint, edge: Triple) -> None:
         self._present(operation.into)
         moved = operation.moved
-        if moved is None or moved == what:
-            raise NotAsExpected(f"{what} has that end already")
+        if moved is None or moved == edge:
+            raise NotAsExpected(f"{edge} has that end already")
         own = _stating(self._draft, moved)
-        for edge in self._active(what):
-            self._move(edge, moved, own)
+        for one in self._active(edge):
+            self._move(one, moved, own)
 
     def retire(self, operation: Retire) -> None:
         what = operation.what

@@ -173,8 +173,8 @@ def judge(
         count = sum(c.count for c in new if _is_counted(one, c)) if is_new else every - beside
         levels = ((one.error_if, Severity.ERROR), (one.warn_if, Severity.WARN))
         reached = ((text, level) for text, level in levels if text and bound(text).holds(count, of))
-        held, severity = next(reached, (None, Severity.OK))
-        crossed.append(Crossed(what=one.what, only_new=is_new, count=count, of=of, bound=held, severity=severity))
+        passed, severity = next(reached, (None, Severity.OK))
+        crossed.append(Crossed(what=one.what, only_new=is_new, count=count, of=of, bound=passed, severity=severity))
     return crossed
 
 

@@ -127,7 +127,7 @@ class Pair(NamedTuple):
     after: str
 
 
-class Part(NamedTuple):
+class ComparedPart(NamedTuple):
     """Findings of one of two runs, as SQL: what a select of them takes its columns from."""
 
     rows: FromClause
@@ -159,7 +159,7 @@ FEW = 20_000
 
 
 class RunComparison(NamedTuple):
-    """What became of the findings of two runs: as the later one wrote it down, or as it is worked out."""
+    """States of the findings of two runs: as the later one wrote it down, or as it is worked out."""
 
     pair: Pair
     is_kept: bool
@@ -177,7 +177,7 @@ class RunComparison(NamedTuple):
 
     def present(
         self, states: Collection[str] = (), fingerprints: CompoundSelect[tuple[str]] | Sequence[str] | None = None
-    ) -> Part:
+    ) -> ComparedPart:
         """The findings of the later run, so that a page needs no more than its rows."""
         after, became = self.pair.after, self.rows()
         if fingerprints is None and states and self.rare.issuperset(states):
@@ -202,24 +202,24 @@ class RunComparison(NamedTuple):
         left = became.c.state == ComparisonState.UNCHECKED.value
         order = tuple(of.c[column.name] for column in SHOWN_ORDER)
         basis = case((left, became.c.basis), else_=FINDING.c.basis)
-        return Part(rows, of, state, basis, is_there=True, where=where, why=became.c.why, order=order)
+        return ComparedPart(rows, of, state, basis, is_there=True, where=where, why=became.c.why, order=order)
 
     def lost(self, name: str = "became") -> tuple[NamedFromClause, ColumnElement[bool]]:
         """The rows, with the condition that the later run did not find them."""
         rows = self.rows(name)
         return rows, (rows.c.run == self.pair.after) & ~rows.c.is_there
 
-    def absent(self) -> Part:
+    def absent(self) -> ComparedPart:
         """The findings of the earlier run that the later one did not find, by fingerprint."""
         lost, is_lost = self.lost()
         there = (KEY.c.fingerprint == lost.c.fingerprint) & (KEY.c.run == lost.c.found_in)
         rows = lost.join(KEY, there).join(FINDING, FINDING.c.number == KEY.c.finding)
         order = (lost.c.fingerprint,)
-        return Part(
+        return ComparedPart(
             rows, FINDING, lost.c.state, lost.c.basis, is_there=False, where=is_lost, why=lost.c.why, order=order
         )
 
-    def join(self, link: FromClause, fingerprint: ColumnElement[str], name: str, *, is_there: bool) -> Part:
+    def join(self, link: FromClause, fingerprint: ColumnElement[str], name: str, *, is_there: bool) -> ComparedPart:
         """Join a finding of the later run, or one that it did not find, to rows that name it."""
         key, of = KEY.alias(f"{name}_key"), FINDING.alias(name)
         if is_there:
@@ -230,7 +230,7 @@ class RunComparison(NamedTuple):
             rows = link.join(lost, is_lost & (lost.c.fingerprint == fingerprint))
             rows = rows.join(key, (key.c.run == lost.c.found_in) & (key.c.fingerprint == lost.c.fingerprint))
             state, basis = lost.c.state, lost.c.basis
-        return Part(rows.join(of, of.c.number == key.c.finding), of, state, basis, is_there)
+        return ComparedPart(rows.join(of, of.c.number == key.c.finding), of, state, basis, is_there)
 
     def state_of(self, table: FromClause) -> ColumnElement[Any]:
         """The state of a finding of the later run, by its row of KEY or FINDING."""
@@ -242,7 +242,7 @@ class RunComparison(NamedTuple):
 
 
 def decided_basis(run: ColumnElement[Any], fingerprint: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The basis to which decisions about a finding of a run belong, as SQL; see Part.basis."""
+    """The basis to which decisions about a finding of a run belong, as SQL; see ComparedPart.basis."""
     kept, key = COMPARED.alias(), KEY.alias()
     left = select(kept.c.basis).where(kept.c.run == run, kept.c.fingerprint == fingerprint)
     left = left.where(kept.c.state == ComparisonState.UNCHECKED.value)

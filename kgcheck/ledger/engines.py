@@ -167,7 +167,7 @@ _OF_SQLITE = {
     "string or blob too big": (f"the ledger {{where}} holds an entry of more than {LONGEST_LINE >> 20} MiB", ANOTHER),
     "database is locked": _BUSY,
 }
-"""What an error of SQLite means, and what to do next."""
+"""Meanings of errors of SQLite, and what to do next."""
 
 
 def _check_place(where: Path, create: bool) -> None:
@@ -360,7 +360,7 @@ _OF_POSTGRES = {
     **dict.fromkeys(("42501", "25006"), _FORBIDDEN),
     **dict.fromkeys("57P01 57P02 57P03 08000 08003 08006 08001 08004".split(), _ENDED),
 }
-"""What a state of PostgreSQL means, and what to do next."""
+"""Meanings of states of PostgreSQL, and what to do next."""
 
 _SIGN_IN = "set KGCHECK_LEDGER_USER and KGCHECK_LEDGER_PASSWORD, or PGUSER, PGPASSWORD or PGPASSFILE"
 _UNOPENED = (
@@ -371,7 +371,7 @@ _UNOPENED = (
     ("does not exist", "make the database first: createdb"),
     ("", "is the server up, and is that its address?"),
 )
-"""What to do next by a part of what is said where no connection is opened."""
+"""Advice by a part of the message where no connection is opened."""
 
 
 def _tls_options(url: URL, named: str) -> dict[str, str]:
