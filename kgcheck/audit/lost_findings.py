@@ -108,16 +108,16 @@ class FormerFindings:
         except UnknownName:
             return None
 
-    def _outside(self, kind: CheckType, of: Target) -> Ended:
+    def _outside(self, kind: CheckType, target: Target) -> Ended:
         """The state of tasks outside every unit: gone where the graph has no such nodes or edges at all."""
-        pattern = self._pattern(of.label or "", of.relation, of.object_label)
+        pattern = self._pattern(target.label or "", target.relation, target.object_label)
         is_gone = False
         if kind in self._options.types and pattern:
             wanted = self._options.wants_edges(pattern.head, pattern.type, pattern.tail)
             nodes = self.run.nodes.get(pattern.head) and self.run.nodes.get(pattern.tail)
             is_gone = wanted and not (nodes if kind is CheckType.POTENTIAL else self.run.edges.get(str(pattern)))
-        elif kind in self._options.types and of.label in self._schema.label_names and not of.relation:
-            is_gone = self._options.wants_label(of.label) and not self.run.nodes.get(of.label)
+        elif kind in self._options.types and target.label in self._schema.label_names and not target.relation:
+            is_gone = self._options.wants_label(target.label) and not self.run.nodes.get(target.label)
         return (_GONE, "") if is_gone else _NOT_PART
 
     def _ended(self, unit: Unit, rows: Sequence[Any]) -> dict[str, Ended]:

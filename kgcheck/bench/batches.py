@@ -99,7 +99,7 @@ def run_batch(
                             spent.append(error)
                             continue
                         _append(file, out, {"id": name, **result})
-                        counts.update(done=1, failed="error" in result)
+                        counts.update(done=1, failed=int("error" in result))
                         step.advance()
 
             try:

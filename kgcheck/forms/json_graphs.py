@@ -500,7 +500,7 @@ _TRAPI_LISTS = {
     "qualifiers": (("qualifier_type_id",), "qualifier_value", ""),
     "sources": (("resource_role",), "resource_id", "source"),
 }
-"""What lists say of a node or edge: the keys of a name, of which the first counts, that of the value, and a name."""
+"""Lists of a node or edge: the keys of a name, of which the first counts, that of the value, and a name."""
 
 
 def _read_trapi(buffer: RowBuffer, value: _Item) -> None:

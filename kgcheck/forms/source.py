@@ -54,7 +54,7 @@ class Source:
     _known: dict[Callable[..., object], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def known(self, look: Callable[["Source"], T]) -> T:
-        """What somebody makes of the file, who looks at it once."""
+        """Keep the result of a look at the file, which is taken once."""
         if look not in self._known:
             self._known[look] = look(self)
         return cast("T", self._known[look])

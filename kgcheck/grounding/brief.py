@@ -274,5 +274,5 @@ class _BriefMaker:
         return stated(task, self._context.schema, self.name, value)
 
 
-def _record(of: Verified | Evidence) -> str:
-    return " ".join(filter(None, (of.source, of.release, of.record)))
+def _record(basis: Verified | Evidence) -> str:
+    return " ".join(filter(None, (basis.source, basis.release, basis.record)))

@@ -46,7 +46,7 @@ $body$
 """
 
 
-class _Figure(NamedTuple):
+class _Plot(NamedTuple):
     path: Path
     name: str
     """In the document that pandoc writes."""
@@ -89,9 +89,9 @@ def _only_describing(document: dict[str, Any]) -> None:
     document["meta"] = {name: value for name, value in document["meta"].items() if name in _DESCRIBING}
 
 
-def _cleaned(document: dict[str, Any], file: Path, form: str) -> tuple[list[_Figure], list[str]]:
+def _cleaned(document: dict[str, Any], file: Path, form: str) -> tuple[list[_Plot], list[str]]:
     """Leave nothing in a document that leads or loads from where it should not; its figures, and what was left out."""
-    found: dict[str, _Figure] = {}
+    found: dict[str, _Plot] = {}
     notes = []
     # Inner ones last: the list that each element stands in, and its place there.
     lists = [
@@ -117,7 +117,7 @@ def _cleaned(document: dict[str, Any], file: Path, form: str) -> tuple[list[_Fig
                 path = (file.parent / name).resolve()
                 # A page holds its figures, which are put in when pandoc has written it.
                 shown = f"figure-{uuid4().hex}" if form == "html" else str(name)
-                found[str(name)] = figure = found.get(str(name)) or _Figure(path, shown)
+                found[str(name)] = figure = found.get(str(name)) or _Plot(path, shown)
                 element["c"][2][0] = figure.name
     for one in _lists(document):
         # Keys of an element, which HTML takes for its own; a figure keeps its size.
@@ -163,7 +163,7 @@ def _lists(document: Any) -> Iterator[list[Any]]:
         level = inner
 
 
-def _page(document: dict[str, Any], figures: list[_Figure], file: Path) -> str:
+def _page(document: dict[str, Any], figures: list[_Plot], file: Path) -> str:
     """A page that stands alone, with the security policy of every page of kgcheck."""
     with temporary_folder() as folder:
         template = folder / "page.html"
@@ -175,7 +175,7 @@ def _page(document: dict[str, Any], figures: list[_Figure], file: Path) -> str:
     return page("manuscript", "html", name=file.name, body=Markup(body))  # noqa: S704  # escaped by pandoc
 
 
-def _pdf(source: bytes, figures: list[_Figure], file: Path) -> bytes:
+def _pdf(source: bytes, figures: list[_Plot], file: Path) -> bytes:
     try:
         import typst
     except ImportError as error:

@@ -164,7 +164,7 @@ class Manuscript(Value):
         return tuple(found)
 
     def own_evidence(self, sentence: Sentence, value: str) -> Evidence:
-        """What a sentence of the manuscript itself says against another, or against itself."""
+        """Evidence of a sentence of the manuscript itself against another, or against itself."""
         return Evidence(
             source=self.name, release=self.sha256[:12], record=f"sentence {sentence.number}", retrieved_at=clock.now(),
             stance=Stance.CONTRADICTS, world=World.CLOSED, tier=Tier.OWNER, value=value, quote=sentence.text,

@@ -100,7 +100,7 @@ def text_of(element: Any) -> str:
 
 
 def article_meta(article: Any) -> Any | Rejected:
-    """What is known of an article, or why that is not enough."""
+    """Metadata of an article, or why that is not enough."""
     meta = article.find("front/article-meta")
     if meta is None:
         return Rejected(reason="malformed", detail="the article has no front/article-meta")

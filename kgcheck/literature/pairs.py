@@ -250,8 +250,8 @@ class EdgeClaim:
     def unnamed_in(self, text: str) -> list[str]:
         """Return the ends that a text names nowhere, not even by all words of one of their names."""
 
-        def stems(of: str) -> set[str]:
-            return set(stemmer().stemWords([word for word in re.findall(r"\w+", of.lower()) if len(word) > 2]))
+        def stems(words: str) -> set[str]:
+            return set(stemmer().stemWords([word for word in re.findall(r"\w+", words.lower()) if len(word) > 2]))
 
         there = stems(text)
         ends = zip((self.head, self.tail), self._naming, strict=True)

@@ -161,7 +161,7 @@ def things(text: str) -> tuple[Argument, ...]:
 
 
 def _sides(words: list[str], lower: list[str], at: int, found: Relation, verbs: set[int]) -> dict[str, Any]:
-    """What the sides of the word at a place change of its relation."""
+    """Changes of a relation by the sides of the word at a place."""
     following = lower[at + 1] if at + 1 < len(lower) else ""
     if found.bears <= _manner():
         return {}
@@ -556,7 +556,7 @@ class ClaimedAct(NamedTuple):
     agent: tuple[Argument, ...]
     patient: tuple[Argument, ...]
 
-    def is_told_in(self, other: Act, test: Callable[[Iterable[bool]], bool], patient: tuple[Argument, ...]) -> bool:
+    def is_stated_in(self, other: Act, test: Callable[[Iterable[bool]], bool], patient: tuple[Argument, ...]) -> bool:
         """Tell whether an act is of the same things on the same sides, or on either where one of the acts is mutual."""
         agent, theirs = content_of(other.agent), content_of(other.patient)
 
@@ -584,7 +584,7 @@ def opposes(claim: str, sentences: Sequence[str]) -> int:
     for wanted in claimed(claim):
         for other in (act for s in findings for act in _acts(s)):
             sign = wanted.act.sign * other.sign
-            if sign and not (wanted.act.denied or other.denied) and wanted.is_told_in(other, any, wanted.patient):
+            if sign and not (wanted.act.denied or other.denied) and wanted.is_stated_in(other, any, wanted.patient):
                 signs.add(sign)
         if wanted.act.denied:
             continue
@@ -616,7 +616,7 @@ def refutes(claim: str, sentences: Sequence[str], abstract: str = "") -> bool:
         one.act.sign * other.sign < 0
         and not other.denied
         and same_scale(one.act.name, other.name)
-        and one.is_told_in(other, all, patient)
+        and one.is_stated_in(other, all, patient)
         for sentence in sentences
         if not (asks_only(sentence) or _COMPARES.search(sentence) or missing(claim, [sentence], abstract))
         for other in _acts(sentence)

@@ -52,14 +52,14 @@ class Comparison:
         holders = self._schema.holders
         selects = (f"SELECT {literal(str(h))} WHERE EXISTS (FROM {staged(h)})" for h in holders)
         filled = {name for (name,) in self._db.execute(" UNION ALL ".join(selects)).fetchall()}
-        held = {name for name, n in (present.nodes | present.edges).items() if n}
+        present_holders = {name for name, n in (present.nodes | present.edges).items() if n}
         with progress.step(f"comparing with {self._store.name}", len(holders)) as step:
             for holder in holders:
                 # What neither files, patches nor the store state anything of is as good as not staged: that saves a
                 # dozen statements. An edge is compared only with edges of its own pattern.
-                is_concerned = str(holder) in held | filled or self.settling.concerns(holder)
+                is_concerned = str(holder) in present_holders | filled or self.settling.concerns(holder)
                 if isinstance(holder, Label) or is_concerned:
-                    self._make_have(holder, is_held=str(holder) in held)
+                    self._make_have(holder, is_present=str(holder) in present_holders)
                     self.settling.revert(holder)
                 if is_concerned:
                     self._staged.add(str(holder))
@@ -67,13 +67,13 @@ class Comparison:
                     self.settling.settle(holder)
                 step.advance()
 
-    def _make_have(self, holder: Holder, *, is_held: bool) -> None:
+    def _make_have(self, holder: Holder, *, is_present: bool) -> None:
         """Make the table of what the store holds."""
         columns = ", ".join(map(identifier, holder.stated))
         self._db.execute(
             f"CREATE TABLE {have_table(holder)} AS SELECT {columns} FROM {staged(holder)} LIMIT 0"
         ).fetchall()
-        if is_held:
+        if is_present:
             store = self._store
             scanned = store.scan_nodes(holder) if isinstance(holder, Label) else store.scan_edges(holder)
             for rows in scanned:

@@ -21,7 +21,7 @@ _WORDS = {
     "extra_forbidden": "there is no such key",
     "union_tag_not_found": "the key kind is missing",
 }
-"""What pydantic finds, in words of people."""
+"""Mistakes that pydantic finds, in plain words."""
 
 
 class Mistake(Value):

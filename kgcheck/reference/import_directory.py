@@ -234,8 +234,8 @@ class _Build:
             SELECT DISTINCT {_ends(pattern)} FROM ref.link WHERE negated AND {denied}""").fetchall()
         left_out = Counter[str]()
         wanted = entry.sources or {check.source: check.source for check in pattern.checks}
-        asked = ((*one, check) for one in wanted.items() for check in pattern.checks if check.source == one[0])
-        for source, cited, check in asked:
+        checked = ((*one, check) for one in wanted.items() for check in pattern.checks if check.source == one[0])
+        for source, cited, check in checked:
             links = self._links(check, pattern, cited)
             enough = f"coalesce(score >= {check.threshold}, true)" if check.threshold is not None else "true"
             self.db.execute(f"""

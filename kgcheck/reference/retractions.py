@@ -50,8 +50,8 @@ def counted(found: Iterable[Evidence], retracted: Callable[[Iterable[str]], set[
     for place, e in enumerate(observations):
         if _paper_of(e) in gone:
             value = "; ".join(filter(None, (e.value, "a retracted publication")))
-            said = {"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value}
-            observations[place] = e.model_copy(update=said)
+            changes = {"stance": Stance.SILENT, "reason": Reason.RETRACTED_EVIDENCE, "value": value}
+            observations[place] = e.model_copy(update=changes)
     return tuple(observations)
 
 

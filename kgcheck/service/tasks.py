@@ -68,10 +68,10 @@ class Tasks:
             WorkItem(kind=kind, job=wanted.get("job"), parameters=wanted, by=by, created=clock.now())
         )
         self.go_on()
-        self._tell()
+        self._notify()
         return task
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._news:
             self._news.notify_all()
 
@@ -89,7 +89,7 @@ class Tasks:
         with self._news:
             if name in self._running:
                 self._running[name][0].cancelled.set()
-        self._tell()
+        self._notify()
         return task
 
     async def events(self, name: str, seen: int = 0) -> AsyncIterator[ServerSentEvent]:
@@ -117,7 +117,7 @@ class Tasks:
     def stop(self) -> None:
         """Let everything end between two pieces of work, to go on at the next start."""
         self._stopping.set()
-        self._tell()
+        self._notify()
 
     def close(self) -> None:
         self.stop()
@@ -193,7 +193,7 @@ class Tasks:
         finally:
             with self._news:
                 del self._running[task.id]
-            self._tell()
+            self._notify()
 
     def _result(self, lease: Lease, kind: TaskKind) -> dict[str, Any]:
         config = self._service.options.config

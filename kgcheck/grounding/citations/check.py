@@ -207,7 +207,7 @@ def _markers(manuscript: Manuscript) -> Iterator[Remarked]:
 
 
 def _of_references(references: Sequence[CitedWork], judged: Mapping[str, JudgedReference]) -> Iterator[Remarked]:
-    """What is found of references; silence about one means little where a world of lists knows few of its kind."""
+    """Remarks on references; silence about one means little where a world of lists knows few of its kind."""
     papers = [judged[r.key] for r in references if listed_by_sources(r)] if judged else []
     known = sum(one.work is not None for one in papers)
     why = f"of the {len(papers)} papers of this list only {known} are known there"

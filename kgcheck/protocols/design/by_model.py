@@ -272,7 +272,7 @@ class ModelDesigner:
         self._material, self._talk = material, conversation
         self._grounds, self._progress = Grounds(material), progress or NoProgress()
         self._dropped: list[dict[str, str]] = []
-        """What was thrown away of the draft that is looked at, and why."""
+        """Parts of the present draft that were thrown away, and why."""
         self._count = 0
         self._notes: list[str] = []
         self._objective = {"id": OBJECTIVE} | material.objective.model_dump(mode="json")

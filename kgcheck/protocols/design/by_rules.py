@@ -218,8 +218,8 @@ def analysis_step(name: str, pattern: StepPattern, grounds: StudyGrounds) -> Stu
     edges = [(f, (f.task.relation, f.task.object.label)) for f in grounds.facts if f.verified and f.task.object]
     rests_on = [f.id for f, link in edges if f.task.subject.label == ready.member and link in links | targets]
     # Nodes of the set that verified facts link to what it is held against.
-    held_against = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
-    linked = {f.task.subject for f, link in edges if link in targets and f.task.object in held_against}
+    targets_seen = {node.ref for node in grounds.of_labels(link.label for link in ready.targets)}
+    linked = {f.task.subject for f, link in edges if link in targets and f.task.object in targets_seen}
     members = [node.name for node in grounds.of_labels([ready.member]) if node.ref in linked]
     warning = _sentence("members_of_target", members, count=f"{len(members):,}") if members else ""
     changed = {

@@ -270,7 +270,7 @@ class ProgramWatch:
         return {
             "exit": found.get("exit"),
             "signal": ended_by,
-            "limit": self._limit or left.get("over") or self._told_limit(found.get("exit"), ended_by, used, stderr),
+            "limit": self._limit or left.get("over") or self._reached_limit(found.get("exit"), ended_by, used, stderr),
             "seconds": round(seconds, 3),
             "processor_seconds": round(used, 3),
             "memory_bytes": found.get("memory_bytes", 0),
@@ -278,14 +278,14 @@ class ProgramWatch:
             "stderr": stderr,
         }
 
-    def _told_limit(self, code: int | None, ended_by: str, used: float, stderr: str) -> ReachedLimit | None:
+    def _reached_limit(self, code: int | None, ended_by: str, used: float, stderr: str) -> ReachedLimit | None:
         if ended_by == "SIGXCPU" or (ended_by == "SIGKILL" and used >= self._limits.processor_seconds):
             return "processor"
         if ended_by == "SIGBUS":
             # A page of a file that is written through memory had no room.
             return "disk"
-        told = (kind for kind, signs in _SIGNS.items() if any(sign in stderr[-2000:] for sign in signs))
-        return next(told, None) if code != 0 else None
+        kinds = (kind for kind, signs in _SIGNS.items() if any(sign in stderr[-2000:] for sign in signs))
+        return next(kinds, None) if code != 0 else None
 
 
 def _facts(process: int) -> dict[str, int]:

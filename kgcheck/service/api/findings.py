@@ -16,12 +16,12 @@ from kgcheck.service.access import Curator, Viewer
 from kgcheck.service.api.shapes import (
     FINGERPRINT,
     VERSION,
-    Answer,
     FindingDetail,
     FindingRow,
     Fingerprint,
     Limited,
     Paged,
+    ResponseBody,
     Selection,
     finding_row,
 )
@@ -35,7 +35,7 @@ class PagedSelection(Selection, Paged):
     """Filter of findings, and a page of those that fit."""
 
 
-class FindingsPage(Answer):
+class FindingsPage(ResponseBody):
     """Findings of a run, the refuted first; those that it did not find again after them, where they are wanted."""
 
     run: str = Field(description="the run that latest stood for")
@@ -43,7 +43,7 @@ class FindingsPage(Answer):
     next: str | None = Field(description="cursor of the next page; null on the last one")
 
 
-class FacetCounts(Answer):
+class FacetCounts(ResponseBody):
     """The findings that fit filters, counted by what they can be narrowed by.
 
     Each count is what one choice would leave: the filters of its own kind are left out, all others hold.
@@ -61,7 +61,7 @@ class FacetCounts(Answer):
     relation: dict[str, int]
 
 
-class History(Answer):
+class History(ResponseBody):
     """History of a finding: every decision about it, the oldest first, and the runs that have it."""
 
     fingerprint: str
@@ -163,21 +163,21 @@ class DecidingMany(DecisionOptions):
     expected: Whole = Field(ge=1, le=_MOST, description="how many fit, the total of /v1/findings/facets")
 
 
-class MadeRow(Answer):
+class MadeRow(ResponseBody):
     """A decision that was made, and where the finding stood before."""
 
     decision: Decision
     before: DecisionState
 
 
-class MadeDecisions(Answer):
+class MadeDecisions(ResponseBody):
     """Decisions that were made: about all findings of a request, or about none."""
 
     count: int
     decisions: list[MadeRow]
 
 
-class DecisionPage(Answer):
+class DecisionPage(ResponseBody):
     """Decisions, the newest first."""
 
     decisions: list[Decision]

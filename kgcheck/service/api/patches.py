@@ -12,7 +12,7 @@ from kgcheck.ledger.patches import OperationEntry, PatchState
 from kgcheck.ledger.work import WorkItem
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Principal, Viewer
-from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Answer, Limited, PatchId, Place
+from kgcheck.service.api.shapes import FINGERPRINT, RUN_ID, Limited, PatchId, Place, ResponseBody
 from kgcheck.service.api.tasks import TaskShown
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served, Service
@@ -41,14 +41,14 @@ class MakingPatch(Value):
         return self
 
 
-class LeftOutRow(Answer):
+class LeftOutRow(ResponseBody):
     """A finding for which a patch does nothing, and why."""
 
     finding: str
     why: str
 
 
-class PatchMadeRow(Answer):
+class PatchMadeRow(ResponseBody):
     """Result of making a patch."""
 
     id: str | None = Field(description="null where there is nothing to repair: no patch was made")
@@ -56,7 +56,7 @@ class PatchMadeRow(Answer):
     left_out: list[LeftOutRow]
 
 
-class PatchRow(Answer):
+class PatchRow(ResponseBody):
     """A patch in the ledger."""
 
     id: str
@@ -77,13 +77,13 @@ class PatchDetail(PatchRow):
     changes: list[OperationEntry]
 
 
-class PatchList(Answer):
+class PatchList(ResponseBody):
     """The patches in the ledger, the newest first."""
 
     patches: list[PatchRow]
 
 
-class ConflictRow(Answer):
+class ConflictRow(ResponseBody):
     """An operation that does not fit the graph, and why."""
 
     number: int
@@ -91,7 +91,7 @@ class ConflictRow(Answer):
     why: str
 
 
-class PatchCheck(Answer):
+class PatchCheck(ResponseBody):
     """Dry run of a patch: what would become of it if it were applied now."""
 
     patch: str

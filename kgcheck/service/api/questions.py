@@ -49,7 +49,7 @@ class Searching(Value):
     documents: Few = Field(default=[], description="only these papers, by id")
 
 
-class PaperRow(shapes.Answer):
+class PaperRow(shapes.ResponseBody):
     """A paper that a search found, with its best passage."""
 
     id: str
@@ -62,7 +62,7 @@ class PaperRow(shapes.Answer):
     passage: str
 
 
-class SearchAnswer(shapes.Answer):
+class SearchAnswer(shapes.ResponseBody):
     """Papers, the best first."""
 
     papers: list[PaperRow]
@@ -140,7 +140,7 @@ class CheckWanted(OutsideCheckLimits):
     )
 
 
-class Checked(shapes.Answer):
+class Checked(shapes.ResponseBody):
     """Result of a check by the team."""
 
     run: str
@@ -165,7 +165,7 @@ class EdgeInWords(Value):
     edge: FactWords = Field(description="HEAD RELATION TAIL, by ids or names")
 
 
-class VerifiedAnswer(shapes.Answer):
+class VerifiedAnswer(shapes.ResponseBody):
     """Verification status of an edge: whether somebody has looked, and what they found."""
 
     edge: str

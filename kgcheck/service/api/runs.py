@@ -13,14 +13,14 @@ from kgcheck.ledger.accounts import ActionEntry
 from kgcheck.model import Value
 from kgcheck.reference.snapshot import SourceRelease
 from kgcheck.service.access import Admin, Open, Viewer
-from kgcheck.service.api.shapes import Answer, Paged, RunId, RunRow, run_row
+from kgcheck.service.api.shapes import Paged, ResponseBody, RunId, RunRow, run_row
 from kgcheck.service.problems import CONTENT
 from kgcheck.service.state import Served
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 
-class RunPage(Answer):
+class RunPage(ResponseBody):
     """Runs, the newest first."""
 
     runs: list[RunRow]
@@ -47,7 +47,7 @@ def get_run(service: Served, asking: Viewer, run: RunId) -> Any:
 references_router = APIRouter(prefix="/references", tags=["references"])
 
 
-class References(Answer):
+class References(ResponseBody):
     """The releases in the snapshot of the service."""
 
     snapshot: str | None = Field(description="the name of its file; null where the service has none")
@@ -68,14 +68,14 @@ def list_references(service: Served, asking: Viewer) -> References:
 health_router = APIRouter(tags=["health"])
 
 
-class Alive(Answer):
+class Alive(ResponseBody):
     """The service answers."""
 
     status: Literal["alive"] = "alive"
     version: str
 
 
-class PartRow(Answer):
+class PartRow(ResponseBody):
     """A part that the service works on."""
 
     name: str
@@ -83,7 +83,7 @@ class PartRow(Answer):
     kind_of_error: str = Field(default="", description="why it cannot be read; the log has the whole of it")
 
 
-class Readiness(Answer):
+class Readiness(ResponseBody):
     """Readiness of the service: whether everything that it works on can be read."""
 
     status: Literal["ready", "not ready"]
@@ -117,7 +117,7 @@ async def get_ready(service: Served, asking: Open) -> JSONResponse:
 actions_router = APIRouter(prefix="/actions", tags=["actions"])
 
 
-class ActionList(Answer):
+class ActionList(ResponseBody):
     """Actions that were done or tried, newest first."""
 
     actions: list[ActionEntry]

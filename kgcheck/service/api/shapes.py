@@ -48,7 +48,7 @@ Place = Annotated[str, BeforeValidator(lambda place: place_name(str(place)))]
 """A place without what of it is of this machine alone."""
 
 
-class Answer(BaseModel):
+class ResponseBody(BaseModel):
     """A part of an answer, with the fields that a thing has under the same names."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -87,7 +87,7 @@ class Paged(Limited):
     )
 
 
-class TakenName(Answer):
+class TakenName(ResponseBody):
     """A text, and the node that it was taken for."""
 
     text: str
@@ -96,7 +96,7 @@ class TakenName(Answer):
     by: str = Field(description="id, name, synonym, or name in a source")
 
 
-class NamedRef(Answer):
+class NamedRef(ResponseBody):
     """A node, with what the graph calls it."""
 
     label: str
@@ -104,7 +104,7 @@ class NamedRef(Answer):
     name: str | None = None
 
 
-class FindingRow(Answer):
+class FindingRow(ResponseBody):
     """A finding in a list, with what became of it and what was decided."""
 
     fingerprint: str
@@ -143,7 +143,7 @@ class FindingDetail(FindingRow):
     evidence: list[Evidence]
 
 
-class RunRow(Answer):
+class RunRow(ResponseBody):
     """A run: one audit of one graph, or one check."""
 
     id: str

@@ -11,7 +11,7 @@ from pydantic import Field
 from kgcheck.ledger.work import WorkItem, WorkState
 from kgcheck.model import Value
 from kgcheck.service.access import Curator, Viewer
-from kgcheck.service.api.shapes import Answer, Limited, Place
+from kgcheck.service.api.shapes import Limited, Place, ResponseBody
 from kgcheck.service.bodies import JsonRoute
 from kgcheck.service.state import Served
 from kgcheck.workspace.jobs import history_rows, job_row, job_rows
@@ -23,7 +23,7 @@ TaskId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="id of a tas
 LastEvent = Annotated[str | None, Header(pattern=r"^[0-9]{1,9}$", description="id of the last event that was seen")]
 
 
-class TaskShown(Answer):
+class TaskShown(ResponseBody):
     """Long work, and how far it has come."""
 
     id: str
@@ -45,7 +45,7 @@ class TaskShown(Answer):
     version: int = Field(description="one more with each change")
 
 
-class TaskList(Answer):
+class TaskList(ResponseBody):
     """Tasks, the newest first."""
 
     tasks: list[TaskShown]
@@ -111,7 +111,7 @@ _PLACES = ("file", "ledger", "reference", "literature", "directory", "out", "qua
 """Settings of a job that are of this machine."""
 
 
-class JobRow(Answer):
+class JobRow(ResponseBody):
     """A job, when it runs next, and how its last run ended."""
 
     job: str
@@ -124,13 +124,13 @@ class JobRow(Answer):
     severity: str | None
 
 
-class JobList(Answer):
+class JobList(ResponseBody):
     """All jobs."""
 
     jobs: list[JobRow]
 
 
-class JobDetail(Answer):
+class JobDetail(ResponseBody):
     """A job with what it takes by default. Paths of the machine are left out."""
 
     job: str
@@ -141,7 +141,7 @@ class JobDetail(Answer):
     settings: dict[str, Any] = Field(description="as they stand in the file")
 
 
-class JobRunRow(Answer):
+class JobRunRow(ResponseBody):
     """A run of a job."""
 
     number: int
@@ -156,7 +156,7 @@ class JobRunRow(Answer):
     message: str
 
 
-class JobRunList(Answer):
+class JobRunList(ResponseBody):
     """Runs of jobs, the newest first."""
 
     runs: list[JobRunRow]

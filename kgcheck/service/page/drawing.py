@@ -102,8 +102,8 @@ def draw(ends: Sequence[Ref], found: Neighbourhood, *, is_lacking: bool = False)
     title += "; the graph does not have the edge between them" if is_lacking else ""
     centres = [nodes.get((end.label, end.id)) or NearNode(label=end.label, id=end.id) for end in ends]
     drawings = []
-    for lay_out, most in ((_rows, MOST_NARROW), (_columns, MOST)):
-        spots = lay_out([min(len(some), most // len(ends)) for some in near])
+    for layout, most in ((_rows, MOST_NARROW), (_columns, MOST)):
+        spots = layout([min(len(some), most // len(ends)) for some in near])
         lines, dots = _drawn(spots, centres, near, "lacking" if is_lacking else "main")
         everything = tuple(one for some in near for one in some)
         hidden = len(everything) - sum(not dot.is_centre for dot in dots)

@@ -159,7 +159,7 @@ class Done(NamedTuple):
 
 
 class TriageForm(BaseModel):
-    """What the forms of both pages send; those that they do not ask for keep their defaults."""
+    """Fields that the forms of both pages send; those that they do not ask for keep their defaults."""
 
     action: Annotated[str, Field(max_length=20)]
     back: Back = ""
