@@ -16,7 +16,7 @@ from kgcheck.service.limits import ListeningConfig
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.telemetry import RequestLog, start_logging, start_telemetry, traced
 
-_ALWAYS = ("kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
+_ALWAYS = ("kgcheck.audit.rules", "kgcheck.graph.embedded", "kgcheck.literature.search", "kgcheck.reference.names")
 _OF_PAPERS = ("bm25s", "Stemmer", "faiss", "safetensors", "tokenizers")
 
 HEALTH = ("/v1/health/live", "/v1/health/ready")

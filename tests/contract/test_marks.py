@@ -72,7 +72,7 @@ def test_a_store_made_before_there_were_marks_is_read_as_it_is_and_gets_them_whe
 @pytest.mark.slow
 def test_marks_are_no_unknown_properties(made_before: Path) -> None:
     with EmbeddedStore(made_before, CKG, create=True) as store:
-        store._rows("MATCH (n:Protein) SET n.kgcheck_changed = 'f', n.kgcheck_retired = 'f'")
+        store._write("MATCH (n:Protein) SET n.kgcheck_changed = 'f', n.kgcheck_retired = 'f'", {})
         assert store.unknown() == {}
 
 
@@ -139,10 +139,8 @@ def fill(store: GraphStore, chance: random.Random) -> None:
 
 def run(store: GraphStore, statement: str) -> None:
     """Write what no method writes."""
-    if isinstance(store, CypherServerStore):
-        store._write(statement, {})
-    else:
-        store._rows(statement)  # type: ignore[attr-defined]
+    assert isinstance(store, EmbeddedStore | CypherServerStore)
+    store._write(statement, {})
 
 
 def retire(store: GraphStore, chance: random.Random) -> None:
