@@ -9,6 +9,7 @@ import pytest
 from tests.support import ROOT
 
 NOT_IMPORTED = {
+    "kgcheck.grounding.claims.verification": {"rustworkx"},
     "kgcheck.literature.corpus": {"requests", "requests_cache"},
     "kgcheck.protocols.checking.file_checks": {"duckdb", "httpx2", "requests", "sqlalchemy"},
     "kgcheck.protocols.protocol": {"numpy", "pyarrow", "requests"},

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kgcheck.agents.request import resolve_request
 from kgcheck.context import Context, noting, open_verifier
 from kgcheck.errors import UsageError
-from kgcheck.grounding.claims.claim_map import ClaimMap, map_claims
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.paper_claims import ClaimTable
 from kgcheck.literature.judges import Judges, judge_of
@@ -16,6 +16,9 @@ from kgcheck.llm.budget import Limits, spent_note, total_meter
 from kgcheck.model import Triple
 from kgcheck.options import VerifyOptions
 from kgcheck.questions.resolver import Taken
+
+if TYPE_CHECKING:
+    from kgcheck.grounding.claims.claim_map import ClaimMap
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class VerifyResult:
 class MapResult:
     """Claims of papers, and how they stand together."""
 
-    map: ClaimMap
+    map: "ClaimMap"
     notes: tuple[str, ...] = ()
 
 
@@ -65,6 +68,9 @@ def verify_claim(
 
 def map_papers(context: Context, papers: Sequence[str] = ()) -> MapResult:
     """Map the claims of all papers, kept in the ledger, which is made; show only what concerns some of them, by id."""
+    # Only this needs what ranks papers.
+    from kgcheck.grounding.claims.claim_map import map_claims
+
     with noting() as notes:
         index = context.index(notes)
         wanted = [document.paper_id for document in index.documents(papers)]
