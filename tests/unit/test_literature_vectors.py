@@ -146,8 +146,8 @@ def test_an_index_is_changed_in_place_and_made_anew_by_the_rule(tmp_path: Path) 
     assert held(folder).recall >= FLOOR
 
 
-def _dies(folder: Path, when: str) -> None:
-    """Change an index, and be killed while its vectors are written, or just after."""
+def _dying(when: str) -> None:
+    """Be killed while vectors are written, or just after."""
     save = Dense.save
 
     def dying(self: Dense, path: Path) -> None:
@@ -157,7 +157,23 @@ def _dies(folder: Path, when: str) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     Dense.save = dying  # type: ignore[method-assign]
+
+
+def _dies(folder: Path, when: str) -> None:
+    _dying(when)
     change(folder, range(400, 430), range(10))
+
+
+def _dies_first(folder: Path, when: str) -> None:
+    _dying(when)
+    change(folder, range(320), range(0))
+
+
+def _killed(work: Callable[[Path, str], None], folder: Path, when: str) -> int | None:
+    child = multiprocessing.get_context("spawn").Process(target=work, args=(folder, when))
+    child.start()
+    child.join(60)
+    return child.exitcode
 
 
 @pytest.mark.parametrize("when", ["half", pytest.param("whole", marks=pytest.mark.slow)])
@@ -166,10 +182,7 @@ def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, 
     change(folder, range(400), range(0))
     before = read_manifest(folder)
 
-    child = multiprocessing.get_context("spawn").Process(target=_dies, args=(folder, when))
-    child.start()
-    child.join(60)
-    assert child.exitcode == -signal.SIGKILL
+    assert _killed(_dies, folder, when) == -signal.SIGKILL
     # The manifest is that of the old index, whose documents have changed since: it says what to do.
     assert read_manifest(folder) == before
     with pytest.raises(IndexFault, match="have changed since it was built"):
@@ -181,30 +194,6 @@ def test_a_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path, 
     assert (held(folder).documents, held(folder).moved) == (420, 40)
     assert (nearest(folder, 415), nearest(folder, 200)) == ("n415", "n200")
     assert len([*folder.glob("built-*")]) == 1
-
-
-def _killed(work: Callable[[Path, str], None], folder: Path, when: str) -> int | None:
-    child = multiprocessing.get_context("spawn").Process(target=work, args=(folder, when))
-    child.start()
-    child.join(60)
-    return child.exitcode
-
-
-def _deadly(when: str) -> None:
-    save = Dense.save
-
-    def dying(self: Dense, path: Path) -> None:
-        save(self, path)
-        if when == "half":
-            path.write_bytes(path.read_bytes()[:1000])
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    Dense.save = dying  # type: ignore[method-assign]
-
-
-def _dies_first(folder: Path, when: str) -> None:
-    _deadly(when)
-    change(folder, range(320), range(0))
 
 
 def test_a_first_build_that_was_killed_while_it_wrote_vectors_goes_on(tmp_path: Path) -> None:
