@@ -12,7 +12,7 @@ import h11
 import uvicorn
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
+from limits.strategies import SlidingWindowCounterRateLimiter
 from pydantic import Field
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER, service_unavailable
@@ -43,7 +43,8 @@ class Rates:
     """Counts requests in memory: of each process by itself."""
 
     def __init__(self, limits: ServiceLimits) -> None:
-        self._counter = MovingWindowRateLimiter(MemoryStorage())
+        # It forgets addresses that come no more; MovingWindowRateLimiter keeps each of them for ever.
+        self._counter = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._requests = RateLimitItemPerMinute(limits.per_minute)
         self._failures = RateLimitItemPerMinute(limits.failures)
 

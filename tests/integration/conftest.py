@@ -1,6 +1,7 @@
 """Fixtures of several integration tests."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +20,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("KGCHECK_NEO4J_USER", target.user)
     monkeypatch.setenv("KGCHECK_NEO4J_PASSWORD", target.password)
     return target.uri
+
+
+@pytest.fixture
+def within_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All requests of a test are counted in one minute, whenever it begins and however long it takes."""
+    monkeypatch.setattr("limits.storage.memory.time", SimpleNamespace(time=lambda: 600.0))
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -25,7 +27,7 @@ from kgcheck.errors import StoreLocked
 from kgcheck.ledger.accounts import IDLE, LONGEST, Role
 from kgcheck.service.access import NotOfThisSite, Viewer, check_host, check_site
 from kgcheck.service.app import create_app
-from kgcheck.service.limits import ServiceLimits
+from kgcheck.service.limits import Rates, ServiceLimits
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.settings import Settings
 from tests.support import ROOT, examples
@@ -243,6 +245,7 @@ def test_a_session_ends_with_time_and_with_its_token(world: World) -> None:
     assert users.by_token(world.tokens["viewer"]) is None
 
 
+@pytest.mark.usefixtures("within_a_minute")
 def test_failed_sign_ins_are_throttled(tmp_path: Path) -> None:
     world = made(tmp_path, limits=ServiceLimits(failures=3))
 
@@ -255,6 +258,22 @@ def test_failed_sign_ins_are_throttled(tmp_path: Path) -> None:
     # Who has a token is not kept out by those who have none.
     assert world.client.get("/v1/runs", headers=world.bearer("admin")).status_code == 200
     world.service.close()
+
+
+def test_addresses_that_failed_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has many addresses, as everybody with IPv6 has, fills no memory with them."""
+    now = [600.0]
+    monkeypatch.setattr("limits.storage.memory.time", SimpleNamespace(time=lambda: now[0]))
+    rates = Rates(ServiceLimits(failures=3))
+    assert all(rates.failed(f"2001:db8::{number}") for number in range(100))
+    now[0] += 200
+
+    ends = time.monotonic() + 30
+    while "2001:db8::" in (kept := str(vars(rates._counter.storage))) and time.monotonic() < ends:
+        rates.failed("192.0.2.1")
+        time.sleep(0.05)
+
+    assert "2001:db8::" not in kept
 
 
 @pytest.mark.parametrize("chunked", [False, True])
@@ -336,6 +355,7 @@ def test_a_form_of_a_session_that_has_ended_leads_to_signing_in(world: World) ->
     assert world.client.post("/v1/ask", headers=page).headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.usefixtures("within_a_minute")
 def test_too_many_requests_of_a_browser_get_a_page(tmp_path: Path) -> None:
     world = made(tmp_path, limits=ServiceLimits(per_minute=3))
     browser = world.sign_in("viewer")
