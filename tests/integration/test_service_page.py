@@ -137,6 +137,28 @@ def test_what_was_decided_at_once_is_taken_back_at_once(page: TestClient) -> Non
         assert "Undo all" not in page.get(f"/findings?{address}").text
 
 
+@pytest.mark.parametrize(
+    ("address", "wrong"),
+    [
+        ("/findings/decide", {"count": "0"}),
+        ("/findings/decide", {"count": ""}),
+        ("/findings/decide", {"scope": ""}),
+        ("/findings/undo", {"count": "0"}),
+        ("/findings/undo", {"first": "0"}),
+        ("/findings/undo", {"first": ""}),
+        ("/findings/undo", {"action": "nothing"}),
+    ],
+)
+def test_a_form_that_says_not_all_is_refused(read: TestClient, address: str, wrong: dict[str, str]) -> None:
+    whole = {
+        "csrf": hidden(read.get("/findings/decide?scope=all").text, "/findings/decide")["csrf"],
+        "action": "reject",
+    }
+    sent = whole | {"scope": "selected", "count": "1", "first": "1"} | wrong
+
+    assert read.post(address, data=sent, headers={"accept": "text/html"}).status_code == 422
+
+
 def test_nobody_takes_back_what_another_decided(page: TestClient) -> None:
     name = named(page, "P00001")
     with Workspace(ledger=ledger_of(page)) as workspace:

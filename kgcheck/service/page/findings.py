@@ -159,19 +159,12 @@ class Done(NamedTuple):
 
 
 class TriageForm(BaseModel):
-    """Fields that the forms of both pages send; those that they do not ask for keep their defaults."""
+    """Fields that every form of a decision sends."""
 
     action: Annotated[str, Field(max_length=20)]
     back: Back = ""
     note: Annotated[str, Field(max_length=2_000)] = ""
     until: Annotated[str, Field(max_length=10)] = ""
-    choose: Annotated[str, Field(max_length=512)] = ""
-    choose_other: Annotated[str, Field(max_length=512)] = ""
-    version: Annotated[str, Field(max_length=200)] = ""
-    scope: Annotated[str, Field(max_length=10)] = ""
-    finding: list[str] = []
-    count: Annotated[int, Field(ge=0, le=_MOST)] = 0
-    first: Annotated[int, Field(ge=0, le=_MOST)] = 0
 
     @property
     def query(self) -> TriageQuery:
@@ -183,7 +176,28 @@ class TriageForm(BaseModel):
         return {"note": self.note, "until": (self.until or None) if self.action == "defer" else None}
 
 
-Sent = Annotated[TriageForm, Form()]
+class FindingForm(TriageForm):
+    """Decision about one finding."""
+
+    choose: Annotated[str, Field(max_length=512)] = ""
+    choose_other: Annotated[str, Field(max_length=512)] = ""
+    version: Annotated[str, Field(max_length=200)] = ""
+
+
+class ManyForm(TriageForm):
+    """Decision about many findings, of which it says how many."""
+
+    scope: Annotated[str, Field(max_length=10)]
+    count: Annotated[int, Field(ge=1)]
+    finding: list[str] = []
+
+
+class UndoForm(TriageForm):
+    """Decisions that were made at once, by the number of the first of them."""
+
+    action: Action
+    count: Annotated[int, Field(ge=1, le=_MOST)]
+    first: Annotated[int, Field(ge=1, le=_MOST)]
 
 
 @router.get("")
@@ -222,7 +236,7 @@ def confirm(page: Curated) -> Response:
 
 
 @router.post("/decide")
-def decide_many(page: Curated, form: Sent) -> Response:
+def decide_many(page: Curated, form: Annotated[ManyForm, Form()]) -> Response:
     """Decide about many findings, all or none; another number of them than was confirmed is refused."""
     query, action = form.query, form.action
     with page.service.reading() as workspace:
@@ -233,7 +247,7 @@ def decide_many(page: Curated, form: Sent) -> Response:
 
 
 @router.post("/undo")
-def undo_many(page: Curated, form: Sent) -> Response:
+def undo_many(page: Curated, form: Annotated[UndoForm, Form()]) -> Response:
     """Take back what was decided at once: what somebody has decided about since, or what has changed, is left."""
     with page.service.reading() as workspace:
         made = workspace.take_back(form.first, form.count, form.action, by=page.asking.name)
@@ -271,7 +285,7 @@ def finding_page(page: Viewed, fingerprint: Fingerprint) -> Response:
 
 
 @router.post("/{fingerprint}/decide")
-def decide(page: Curated, fingerprint: Fingerprint, form: Sent) -> Response:
+def decide(page: Curated, fingerprint: Fingerprint, form: Annotated[FindingForm, Form()]) -> Response:
     """Decide about a finding; our own script gets its row of the list anew."""
     address = form.query.whole_address
     taken = (form.choose_other or form.choose) if form.action == "accept" else ""
