@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -177,12 +177,11 @@ class Tasks:
     def _work(self, lease: Lease, kind: TaskKind) -> None:
         task = lease.work
         try:
-            with lease, task_span(task.kind, task.id):
+            # What is cancelled or handed back has not failed.
+            with lease, task_span(task.kind, task.id), suppress(Ending):
                 lease.perform(lambda: self._result(lease, kind))
                 for parameters in kind.following(task, self._service.options.config):
                     self._add(task.kind, parameters, task.by)
-        except Ending:
-            pass
         except LedgerError as error:
             # Where its end could not be written, its lease runs out, and it is taken up again: done work is found done.
             LOG.error("task %s met an error of the ledger: %s", task.id, error.message)

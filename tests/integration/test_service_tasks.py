@@ -22,6 +22,7 @@ from typing import Any
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from kgcheck import clock
 from kgcheck.errors import JobUnderWay, UnknownName, UsageError
@@ -33,6 +34,7 @@ from kgcheck.service.access import NotAllowed, Principal
 from kgcheck.service.app import create_app
 from kgcheck.service.state import Service, ServiceOptions
 from kgcheck.service.tasks import MOST_ATTEMPTS, Tasks
+from kgcheck.service.telemetry import start_telemetry, stop_telemetry
 from kgcheck.settings import Settings
 from kgcheck.workspace import Workspace
 from kgcheck.workspace.tasks import TaskKind, TaskWork
@@ -149,6 +151,26 @@ def test_a_task_is_followed_to_its_end(service: Service, work: Steps) -> None:
         assert [t["id"] for t in client.get("/v1/tasks").json()["tasks"]] == [task.id]
         for path in ("0123456789abcdef", "0123456789abcdef/events"):
             assert client.get(f"/v1/tasks/{path}").status_code == 404
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("", None), ("known", "UsageError"), ("unknown", "RuntimeError")])
+def test_a_span_tells_of_a_task_that_failed(service: Service, work: Steps, fault: str, kind: str | None) -> None:
+    """One that is cancelled has not failed."""
+    exporter = InMemorySpanExporter()
+    provider = start_telemetry(exporter)
+    work.free.clear()
+    task = service.tasks.start("read", {"fault": fault}, ADA)
+    if not fault:
+        until(lambda: service.tasks.get(task.id).state is WorkState.RUNNING)
+        service.tasks.cancel(task.id, ADA)
+    until(lambda: service.tasks.get(task.id).state.is_over and not service.tasks._running)
+    provider.force_flush()
+    stop_telemetry()
+
+    (span,) = exporter.get_finished_spans()
+    assert (span.attributes or {}).get("error.type") == kind
+    assert span.status.is_unset is (kind is None)
+    assert "secret" not in span.to_json()
 
 
 @pytest.mark.slow
