@@ -337,7 +337,10 @@ def run(
 
 
 def _pairs(given: tuple[str, ...]) -> dict[str, str]:
-    split = [text.partition("=") for text in given]
-    if wrong := next((text for text, (_, equals, _) in zip(given, split, strict=True) if not equals), None):
-        raise UsageError(f"{wrong!r} sets no parameter", "write NAME=VALUE")
-    return {name.strip(): value.strip() for name, _, value in split}
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} sets no parameter", "write NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found

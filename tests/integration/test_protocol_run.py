@@ -62,6 +62,13 @@ def analysed(name: str, out: Path, *more: object) -> tuple[Said, dict[str, objec
     return ran, json.loads((out / "results.json").read_text())["about"] if ran.code == 0 else {}
 
 
+@pytest.mark.parametrize("given", ["", "seed"])
+def test_a_parameter_without_a_value_is_refused(tmp_path: Path, given: str) -> None:
+    ran = kgcheck("protocol", "run", "--analysis", "enrichment", "--genes", GENES, "--set", given, "--out", tmp_path)
+
+    assert ran.refuses(f"{given!r} sets no parameter")
+
+
 def test_only_what_stands_is_analysed(audit: tuple[Path, Audited], tmp_path: Path) -> None:
     ledger, found = audit
     ran, about = analysed("enrichment", tmp_path / "a", "--ledger", ledger)
