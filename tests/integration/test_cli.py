@@ -8,13 +8,16 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from kgcheck.cli.main import _COMMANDS
+from kgcheck.cli.late import RENAMED
+from kgcheck.cli.main import _COMMANDS, cli
 from kgcheck.ledger.ledger import Ledger
-from tests.support import PYTHONPATH
+from tests.support import PYTHONPATH, ROOT
 from tests.support.audits import demo, demo_audit, kgcheck
 
 COMMANDS = {name: purpose for section in _COMMANDS.values() for name, (_, purpose) in section.items()}
@@ -72,6 +75,24 @@ def test_old_names_of_commands_work_with_a_warning(old: str, new: str) -> None:
         f" {old.split()[0]!r}\n"
     )
     assert today.err == ""
+
+
+def test_an_old_name_is_nothing_else_today() -> None:
+    def names(command: click.Command) -> Iterator[str]:
+        for parameter in command.params:
+            yield from (option.lstrip("-") for option in parameter.opts if option.startswith("-"))
+            yield from parameter.type.choices if isinstance(parameter.type, click.Choice) else ()
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                yield name
+                below = command.get_command(context, name)
+                assert below
+                yield from names(below)
+
+    today = {*names(cli)}
+    assert not today & {*RENAMED}
+    assert today >= {*RENAMED.values()}
 
 
 def test_completion_names_commands_and_imports_none() -> None:
@@ -145,10 +166,17 @@ def test_starting_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
         (("audit", "--store", "bolt://me:secret@x"), "the address of a store must not carry credentials", "KGCHECK_"),
         (("audit", "--profile", "../x"), "there is no profile '../x'", "kgcheck profile init drafts one"),
         (("audit", "--profile", "cgk"), "there is no profile 'cgk'", "did you mean ckg?"),
+        (("load", "junk"), "junk is a file, and not a folder", "name an import directory"),
         (("load", "nowhere"), "there is no folder nowhere", "name an import directory"),
         (("reference", "build", "nowhere"), "Missing option '--out'", "kgcheck reference build --help tells more"),
         (("reference", "build", ".", "--out", "x", "--release", "uniprot"), "--release 'uniprot' is not SOURCE=", ""),
         (("reference", "show", "nowhere"), "there is no snapshot at nowhere", "kgcheck reference build"),
+        (
+            ("reference", "show", "."),
+            ". is a folder, not a snapshot",
+            "kgcheck reference build . --out reference.duckdb",
+        ),
+        (("runs", "--ledger", "."), ". is a folder", ""),
         (("runs",), "there is no ledger at .kgcheck/ledger.sqlite", "kgcheck audit makes one"),
         (("runs", "--ledger", "junk"), "junk is not a ledger", "--ledger"),
         (("check", "nonsense"), "'nonsense' is not a check", "HEAD RELATION TAIL"),
@@ -274,6 +302,31 @@ def test_explain_in_both_forms(audited: Path) -> None:
         assert evidence["release"] in table.out
 
 
+@pytest.mark.slow
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    store = tmp_path / "[red]graphs[" / ":cat:" / "graph.lbdb"
+
+    said = kgcheck("load", ROOT / "loaders/ckg/demo/import", "--store", store, cwd=tmp_path)
+
+    assert said.code == 0, said.err
+    assert f"writing to {store} ...\n" in said.err
+    assert f"{store}: 552 nodes, 1,119 edges\n" in said.err
+    assert "\n1 row cannot be loaded (1 duplicate_row): see " in said.err
+
+
+@pytest.mark.slow
+def test_what_a_terminal_cannot_show_does_not_stop_it(audited: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "report", "--format", "table", "--limit", "86"],
+        cwd=audited,
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii", "COLUMNS": "60"},
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.isascii()) == (0, True), done.stderr
+
+
 # --- signals and pipes, in processes of their own
 
 
@@ -301,6 +354,25 @@ def test_a_reader_that_leaves_is_no_error(audited: Path, arguments: tuple[str, .
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
     assert "fault" not in said
+
+
+@pytest.mark.slow
+def test_a_reader_that_was_never_there_is_no_error(audited: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [*PROGRAM, "report", "--format", "jsonl"],
+        cwd=audited,
+        env=ENVIRONMENT,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+
+    assert process.returncode == 141
+    assert process.stderr == ""
 
 
 @pytest.mark.slow

@@ -313,6 +313,8 @@ def test_a_text_is_grounded_alarms_first(server: ToolServer, workspace: Workspac
     ("text", "why"),
     [
         ("---\nbibliography: ../../etc/passwd\n---\n\nIt is so [@a].", "names a file with its references"),
+        ("# Only a heading", "has no text"),
+        ("a\0b", "is binary"),
         ("It is so [1-90]. " * 30, "more than 2,000 citations"),
         ("Of 12 mice 3 died. " * 200, "more than 300 numbers"),
         ("x" * 20_001, "at most 20000 characters"),
@@ -402,6 +404,7 @@ def test_a_protocol_is_checked(server: ToolServer) -> None:
     ("value", "why"),
     [
         ({}, "is no protocol: objective"),
+        ({"format": 99}, "newer than"),
         ({"notes": ["x" * 400_000]}, "more than 400,000 characters"),
         (["a"], "should be a valid dictionary"),
     ],
@@ -439,6 +442,8 @@ def test_decisions_are_made_in_the_name_of_who_asks(workspace: Workspace) -> Non
         ("findings", {"run": "../../etc/passwd"}, "findings: run: String should match pattern"),
         ("explain", {"fingerprint": "0000000000000000"}, "there is no finding"),
         ("verify", {}, "name a claim or an edge"),
+        ("search", {"query": "x", "papers": ["no such paper"]}, "no such paper"),
+        ("verified_facts", {"label": "Nope", "id": "1"}, "there is no label 'Nope'"),
         ("verified_facts", {}, "name edges, or a node"),
         ("nope", {}, "there is no tool 'nope' for you here: there are check, ask"),
     ],
@@ -656,6 +661,7 @@ def test_who_did_what_stands_in_the_record(
     ]
 
 
+@pytest.mark.usefixtures("within_a_minute")
 def test_tokens_and_wrong_tokens_are_counted(
     workspace: Workspace, tokens: tuple[Users, dict[str, str]], folder: Path
 ) -> None:
@@ -725,6 +731,17 @@ def test_without_users_only_this_machine_is_served(workspace: Workspace, folder:
     assert "kgcheck token add" in passed_on.json()["hint"]
     beyond = kgcheck("mcp", "--http", "--host", "0.0.0.0", "--ledger", folder / "none.sqlite")  # noqa: S104
     assert beyond.refuses("0.0.0.0 can be reached by others, and nobody has a token")
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    for name in [one for one in sys.modules if re.match(r"(kgcheck\.)?mcp(\.|$)", one)]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    refusal = kgcheck("mcp", "--ledger", folder / "ledger.sqlite")
+
+    assert refusal.refuses("kgcheck mcp needs the extra 'mcp'")
+    assert "pip install 'kgcheck[mcp]'" in refusal.err
 
 
 # Over stdio, in a process of its own

@@ -73,6 +73,15 @@ def test_kgcheck_is_found_without_the_environment(image: str) -> None:
     assert not any("PYTHONPATH" in rest for _, rest in lineage(image))
 
 
+def test_what_only_its_owner_may_read_is_read_by_the_user_of_the_image() -> None:
+    """A checkout of somebody whose files are for them alone (umask 077)."""
+    steps = [rest for word, rest in stages()["base"].steps if word in ("COPY", "RUN")]
+
+    assert steps.index("cypher /opt/kgcheck/cypher") < next(
+        place for place, step in enumerate(steps) if step.startswith("chmod -R a+rX /opt/kgcheck ")
+    )
+
+
 def test_what_is_copied_is_there_and_let_through() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = [
