@@ -113,8 +113,12 @@ class Decisions:
 
     def beside(self, findings: Iterable[Finding], today: date | None = None) -> dict[str, CurrentDecision]:
         found = list(findings)
-        bases = self.bases(found)
-        named = ((one.run, one.fingerprint, bases[one.fingerprint]) for one in found)
+        return self._states(found, self.bases(found), today)
+
+    def _states(
+        self, findings: list[Finding], bases: Mapping[str, str], today: date | None = None
+    ) -> dict[str, CurrentDecision]:
+        named = ((one.run, one.fingerprint, bases[one.fingerprint]) for one in findings)
         return self.table.states(named, today or clock.today())
 
     def bases(self, findings: list[Finding]) -> dict[str, str]:
@@ -136,7 +140,8 @@ class Decisions:
             choice.check(finding)
         # Read first: what is decided from here on is no longer what was looked at.
         unless_after = last or (self.table.newest() if seen else None)
-        bases, before = self.bases(found), self.beside(found)
+        bases = self.bases(found)
+        before = self._states(found, bases)
         present = {name: version_of(bases[name], before[name]) for name in seen or () if name in before}
         changed = {name: now for name, now in present.items() if seen and seen[name] != now}
         if changed:

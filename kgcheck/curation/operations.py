@@ -181,12 +181,14 @@ def read_patch(folder: Path) -> Patch:
         raise InputMissing(f"there is no patch in {folder}", f"kgcheck patch make --out DIR writes {PATCH}")
     try:
         with io.TextIOWrapper(io.BufferedReader(Bounded(path)), encoding="utf-8", newline="\n") as stream:
-            first, *lines = [line.removesuffix("\n") for line in stream] or [""]
+            lines = [line.removesuffix("\n") for line in stream]
     except UnicodeDecodeError:
         raise InputFormat(f"{path} is not UTF-8", _AGAIN) from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", LET_READ) from error
-    header = _header(path, first)
+    if not lines:
+        raise InputFormat(f"{path} is empty", _AGAIN)
+    header = _header(path, lines.pop(0))
     if sealed(header, lines).digest != header.digest:
         raise InputFormat(f"{path} was edited or cut short: its digest does not fit", _AGAIN)
     operations = []

@@ -227,17 +227,16 @@ def _in_turn(
                         continue
                     # What is written down counts for a step, too.
                     size += 1
-                    operation = patch.operations[number - 1]
                     try:
                         steps = steps_for(changes, number)
                     except NotAsExpected as error:
-                        conflicts.append(Conflict(number, operation, str(error)))
+                        conflicts.append(Conflict(number, patch.operations[number - 1], str(error)))
                         continue
                     _do_now(steps, changes)
                     if is_undo:
                         changes.drop_record(key)
                     else:
-                        changes.set_record(key, _line(operation, steps, stamp, turn))
+                        changes.set_record(key, _line(patch.operations[number - 1], steps, stamp, turn))
                     done += 1
                     size += len(steps)
                 is_over = taken == len(rest)
@@ -270,7 +269,7 @@ def _numbers(changes: StoreChanges, patch: str) -> list[int]:
 def _record(changes: StoreChanges, patch: str) -> PatchRecord | None:
     text = changes.record(f"{PREFIX}{patch}")
     try:
-        return PatchRecord.model_validate_json(text) if text else None
+        return PatchRecord.model_validate_json(text) if text is not None else None
     except ValidationError:
         raise StoreError(f"what the store says of the {PREFIX}{patch} cannot be read", FROM_A_COPY) from None
 

@@ -501,13 +501,15 @@ def _together(kept: Properties, folded: Properties) -> Properties:
     values: Properties = {}
     for name, value in folded.items():
         own = kept.get(name)
+        if name in MARKS or own == value:
+            continue
         if own in _EMPTY:
             values[name] = value
         elif isinstance(own, list) and isinstance(value, list):
             values[name] = list(dict.fromkeys([*own, *value]))
         elif isinstance(own, str) and isinstance(value, str) and value not in ("", *own.split("; ")):
             values[name] = f"{own}; {value}"
-    return {name: value for name, value in values.items() if value != kept.get(name) and name not in MARKS}
+    return {name: value for name, value in values.items() if value != kept.get(name)}
 
 
 def _written(owner: str, properties: Properties) -> Properties:

@@ -104,7 +104,7 @@ class Database:
                 from alembic import command
 
                 command.upgrade(configuration(connection), str(FORMAT))
-            if there != FORMAT:
+            if there in (None, RELEASED):
                 self._backend.finish(connection, FORMAT)
 
     @contextmanager

@@ -46,6 +46,7 @@ from tests.support.patches import (
     properties_of,
     put_edges,
     put_graph,
+    put_nodes,
     ref,
     repoint,
     retire,
@@ -165,6 +166,16 @@ def test_a_patch_says_what_becomes_of_edges_that_meet_others_or_would_loop(store
     with store.statements(write=False) as run:
         _, misfits = fitting([add_edge(edge("B", "D"), source="x")], DraftGraph(StoreChanges(store, run)))
     assert [why for _, why in misfits] == ["the edge B ACTS_ON D is there already"]
+
+
+def test_what_two_edges_say_alike_is_said_once(store: OpenedStore) -> None:
+    put_nodes(store, "Protein", {"id": "N1"}, {"id": "N2"})
+    said = {"source": "STRING", "score": 0.2, "action": "binding; reaction"}
+    put_edges(store, *((edge(head, "D"), said) for head in ("N1", "N2")))
+
+    apply_patch(made(store, merge(ref("N1"), ref("N2"))), store, by="x")
+
+    assert properties_of(store, edge("N2", "D")) == [said]
 
 
 def test_an_edge_that_would_lead_from_a_node_to_itself_is_retired(store: OpenedStore) -> None:

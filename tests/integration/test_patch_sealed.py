@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgcheck.curation.applied import PREFIX
 from kgcheck.curation.operations import (
     AddEdge,
     Operation,
@@ -22,11 +23,13 @@ from kgcheck.curation.operations import (
     write_patch,
 )
 from kgcheck.curation.patch_maker import patch_of
-from kgcheck.curation.patches import check_patch
+from kgcheck.curation.patches import apply_patch, check_patch, patches_in
 from kgcheck.curation.steps import expectations
+from kgcheck.errors import InputFormat, StoreError
 from kgcheck.graph.changes import StoreChanges
 from kgcheck.graph.embedded import EmbeddedStore
 from kgcheck.graph.marks import MARKS
+from kgcheck.graph.store import DONE, LOAD, UNDER_WAY
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.visible import visible
@@ -84,6 +87,66 @@ def test_a_patch_that_was_sealed_again_is_refused(tmp_path: Path) -> None:
     with Ledger(tmp_path / ".kgcheck" / "ledger.sqlite") as ledger:
         assert PatchTable(ledger.database).made(made_here.header.digest)
         assert not PatchTable(ledger.database).made(other.header.digest)
+
+
+EDITS: dict[str, tuple[Any, str]] = {
+    "a value": (lambda text: text.replace('"to": "PRKN"', '"to": "X"'), "was edited or cut short"),
+    "who made it": (lambda text: text.replace('"by": "', '"by": "not '), "was edited or cut short"),
+    "the store": (lambda text: text.replace("graph.lbdb", "other.lbdb"), "was edited or cut short"),
+    "cut short": (lambda text: text.splitlines()[0] + "\n", "was edited or cut short"),
+    "a line more": (lambda text: text + text.splitlines()[1] + "\n", "was edited or cut short"),
+    "another format": (lambda text: text.replace("kgcheck patch 1", "kgcheck patch 2"), "is of the format 'kgcheck pa"),
+    "empty": (lambda text: "", "is empty"),
+    "no JSON": (lambda text: "x" + text, "is no patch"),
+    "no header": (lambda text: text.split("\n", 1)[1], "is no patch: it has no header"),
+    "nested": (lambda text: "[" * 100_000, "is no patch"),
+    "not UTF-8": (lambda text: b"\xff\xfe" + text.encode(), "is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_patch_is_refused(tmp_path: Path, edit: str, opened: EmbeddedStore) -> None:
+    write_patch(tmp_path, made(opened, set_value(ref("A"), "name", "PRKN")))
+    path = tmp_path / "patch.jsonl"
+    change, message = EDITS[edit]
+    text = change(path.read_text())
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    with pytest.raises(InputFormat) as caught:
+        read_patch(tmp_path)
+
+    assert caught.value.message.startswith(f"{path} ")
+    assert message in caught.value.message
+
+
+def test_where_no_patch_is_none_is_applied(tmp_path: Path, graph: Path) -> None:
+    for act in ("apply", "check", "undo"):
+        assert kgcheck("patch", act, tmp_path, "--store", graph, cwd=tmp_path).refuses("there is no patch in ")
+
+
+def test_a_store_that_is_half_loaded_or_in_use_is_left_alone(tmp_path: Path, graph: Path) -> None:
+    with EmbeddedStore(graph, CKG) as store:
+        write_patch(tmp_path, made(store, set_value(ref("A"), "name", "PRKN")))
+    asked = ("patch", "apply", tmp_path, "--from-elsewhere", "--store", graph)
+    with EmbeddedStore(graph, CKG, create=True) as store:
+        store.set_meta(LOAD, UNDER_WAY)
+    assert kgcheck(*asked, cwd=tmp_path).refuses("the last load into ")
+    with EmbeddedStore(graph, CKG, create=True) as store:
+        store.set_meta(LOAD, DONE)
+    with EmbeddedStore(graph, CKG):
+        assert kgcheck(*asked, cwd=tmp_path).refuses("the store ")
+
+
+def test_what_a_store_has_of_a_patch_is_read_or_refused(graph: Path) -> None:
+    with EmbeddedStore(graph, CKG, create=True) as store:
+        patch = made(store, set_value(ref("A"), "name", "PRKN"))
+        apply_patch(patch, store, by="x")
+        for text in ("", "{}"):
+            with store.statements(write=True) as run:
+                StoreChanges(store, run).set_record(f"{PREFIX}{patch.id}", text)
+            for read in (patches_in, lambda store: check_patch(patch, store)):
+                with pytest.raises(StoreError, match=f"what the store says of the patch {patch.id} cannot be read"):
+                    read(store)
 
 
 # --- what it may write

@@ -34,6 +34,7 @@ from kgcheck.ledger.basis import basis_of
 from kgcheck.ledger.comparisons import ComparisonTable, Pair, compared_with
 from kgcheck.ledger.database import configuration
 from kgcheck.ledger.decisions import DecisionTable
+from kgcheck.ledger.engines import SqliteFile
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.patches import PatchTable
 from kgcheck.ledger.tables import FINDING, FORMAT, KEY, METADATA, RELEASED, VERSION
@@ -329,6 +330,18 @@ def test_a_ledger_of_another_format_is_refused_and_stays_as_it_is(
         assert advice in caught.value.hint
         assert caught.value.exit_code == EXIT_USAGE
     assert state(released) == before
+
+
+def test_a_ledger_that_a_newer_kgcheck_makes_meanwhile_is_not_marked_as_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formats = iter([None, FORMAT + 1])
+    monkeypatch.setattr(SqliteFile, "format", lambda *_: next(formats))
+    with Ledger(tmp_path / "l.sqlite"):
+        pass
+
+    with closing(sqlite3.connect(tmp_path / "l.sqlite")) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (0,)
 
 
 def test_a_ledger_of_now_is_opened_without_alembic(tmp_path: Path) -> None:
