@@ -83,8 +83,10 @@ class Database:
                 f"{self.where} is not a ledger: it is empty", f"kgcheck audit makes one of it; or {ANOTHER}"
             )
         if found not in (None, RELEASED, FORMAT):
-            reader = "a newer kgcheck reads it" if found > FORMAT else "no release writes it: what made it reads it"
-            if found < RELEASED:
+            reader = "no release writes it: the kgcheck that made it reads it"
+            if found > FORMAT:
+                reader = "a newer kgcheck reads it"
+            elif found < RELEASED:
                 reader = f"kgcheck 0.2 brings it to format {RELEASED}, and this one goes on from there"
             known = f"{self.where} is a ledger of format {found}, and this kgcheck reads {FORMAT}"
             raise LedgerError(known, f"{reader}; or {ANOTHER}")

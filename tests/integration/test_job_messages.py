@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kgcheck.curation.jobs import JobWork, notify, occasions
+from kgcheck.curation.jobs import JobWork, message_of, notify, occasions
 from kgcheck.curation.project import NotificationEntry
 from kgcheck.curation.thresholds import Crossed, Severity
 from kgcheck.ledger.work import WorkItem, WorkState
@@ -183,3 +183,10 @@ def test_there_must_be_reason(posts: Posts) -> None:
     assert posts.got == []
     assert len(notify(entry("TEAM_HOOK", when=("always",)), ["team"], RUN, well)) == 1
     assert len(posts.got) == 1
+
+
+def test_why_a_job_failed_is_in_the_message() -> None:
+    title, text = message_of(RUN, JobWork(Severity.UNAVAILABLE, "x"), "UniProt is down")
+
+    assert title == "kgcheck: nightly: failed"
+    assert "The job failed: UniProt is down" in text

@@ -476,3 +476,32 @@ def test_an_audit_that_was_cut_off_goes_on(place: str, expected: Audited) -> Non
     assert ended.code == 1, ended.err
     with opened(place, create=False) as ledger:
         assert comparable(of_run(ledger, ledger.run("latest"))) == comparable(expected)
+
+
+def test_a_database_that_is_not_there(server: PostgresServer) -> None:
+    ended = kgcheck("audit", "--store", demo().store, "--ledger", named(server.address("nothing")))
+
+    assert ended.refuses("cannot open the ledger postgresql:///nothing")
+    assert "createdb" in ended.err
+
+
+def test_a_database_without_a_ledger_is_not_made_one_by_reading(server: PostgresServer) -> None:
+    place = named(fresh_schema(server.address()))
+
+    assert kgcheck("runs", "--ledger", place).refuses(f"{place} is not a ledger: it is empty")
+    assert kgcheck("runs", "--ledger", place).refuses(f"{place} is not a ledger: it is empty")
+
+
+def test_pieces_of_several_audits_do_not_wait_for_each_other(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = fresh_schema(server.address())
+    monkeypatch.setattr(engines, "_WAIT_S", 1)
+    with Ledger(address) as ledger, Ledger(address) as other:
+        ledger.start(run())
+        with other.database.writing(alone=False):
+            ledger.record(run(), "one", [finding(run(), "P1")], [tally()])
+            with pytest.raises(LedgerError, match="another process has been writing"):
+                ledger.finish(run())
+
+        assert set(ledger.done(run())) == {"one"}

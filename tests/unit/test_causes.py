@@ -37,6 +37,7 @@ from kgcheck.model import (
     Verdict,
 )
 from kgcheck.profile.schema import load_schema
+from kgcheck.report.render import render
 from kgcheck.rules import CauseKind
 from tests.support import ROOT, quick_of
 from tests.support.patches import graph_file
@@ -355,3 +356,23 @@ def test_a_patch_does_once_what_repairs_a_cause(tmp_path: Path, change: Change |
     assert [operation.kind for operation in made.patch.operations] == kept
     with_it = {item.finding.fingerprint for item in made.left_out if "comes with another operation" in item.why}
     assert with_it == ({one.fingerprint for one in both} if change else set())
+
+
+def test_reports_tell_consequences_with_their_cause(tmp_path: Path) -> None:
+    many = [obsolete("A 1"), *(edge("A 1", f"B {n}") for n in range(3)), obsolete("A 7")]
+    with Ledger(tmp_path / "l") as ledger:
+        run = written(ledger, many)
+        beside = comparison_summary(ledger, run)
+        texts = {
+            name: render(ledger, run, name, compared=beside)
+            for name in ("junit", "sarif", "csv", "html", "markdown", "table")
+        }
+    assert 'failures="2"' in texts["junit"].splitlines()[0] + texts["junit"].split("<testsuite ")[0]
+    assert texts["sarif"].count('"ruleId"') == 2
+    assert texts["sarif"].count("follows from it") == 3
+    assert texts["csv"].count(many[0].fingerprint) == 4
+    assert texts["html"].count('<details class="finding ') == 2
+    assert "3 more follow from it" in texts["html"]
+    assert "3 more follow from it" in texts["markdown"]
+    assert "[+3 follow]" in texts["table"]
+    assert all(finding.fingerprint in texts[name] for finding in many for name in ("junit", "csv", "html"))

@@ -479,3 +479,38 @@ def test_a_clock_of_2040_neither_undoes_a_later_decision_nor_stamps_it(ledger: L
     assert [d.at.year for d in table.newest_first()] == [made.decision.at.year, 2040]
     assert [d.by for _, d in Decisions(ledger).accepted(of)] == ["ben"]
     assert FindingList(diff_of(ledger, after=of), FindingFilter(decisions=(DecisionState.ACCEPTED,))).count() == 1
+
+
+def test_runs_that_cannot_be_compared_are_refused(ledger: Ledger) -> None:
+    first, later, other = run(), run("20260102-000000-bbbb"), run("20260103-000000-cccc", "another.lbdb")
+    check = run("20260104-000000-dddd").model_copy(update={"options": {"check": "x"}})
+    for one in (first, later, other, check):
+        kept(ledger, one)
+
+    for before, after, message in (
+        (later, first, f"run {later.id} is not before run {first.id}"),
+        (first, first, f"run {first.id} is not before run {first.id}"),
+        (first, other, f"run {first.id} is of the store graph.lbdb, and run {other.id} of another.lbdb"),
+        (first, check, f"run {check.id} is a check of one thing"),
+    ):
+        for named in ((before, after), (before.id, after.id)):
+            with pytest.raises(UsageError, match=message):
+                diff_of(ledger, *named)
+
+
+def test_a_report_shows_states_and_decisions(tmp_path: Path) -> None:
+    where = tmp_path / "ledger.sqlite"
+    with Ledger(where) as ledger:
+        many(ledger)
+    markdown = kgcheck("report", "--format", "markdown", "--ledger", where).out
+    html = kgcheck("report", "--format", "html", "--ledger", where).out
+    rows = [json.loads(line) for line in kgcheck("report", "--format", "jsonl", "--ledger", where).out.splitlines()]
+
+    for text in (markdown, html):
+        assert "Since the run before" in text
+        assert "rejected by anna" in text
+        assert "was accepted by carl" in text
+        assert "<img src=x" not in text
+        assert not set("\x1b\u202e") & set(text)
+    assert {row["state"] for row in rows} == {"new", "reopened"}
+    assert {(row.get("decision") or {}).get("action") for row in rows} == {"reject", "accept", None}

@@ -389,3 +389,32 @@ def test_a_full_disk_at_the_start_is_told(tmp_path: Path) -> None:
     assert "the disk is full or failing" in done.stdout
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         assert ledger.runs() == []
+
+
+def test_a_piece_of_no_run_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError):
+        ledger.record(run("unknown"), "one", [], [])
+
+
+def test_a_folder_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="is a folder") as caught:
+        Ledger(tmp_path)
+
+    assert "ledger.sqlite" in caught.value.hint
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(LedgerError, match=r"cannot make .*file"):
+        Ledger(tmp_path / "file" / "ledger.sqlite")
+
+
+def test_an_empty_file_becomes_a_ledger_only_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.touch()
+    with pytest.raises(LedgerError, match="it is empty"):
+        Ledger(path, create=False)
+
+    with Ledger(path) as ledger:
+        assert ledger.runs() == []

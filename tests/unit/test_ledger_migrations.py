@@ -20,6 +20,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     MetaData,
+    String,
     create_engine,
     event,
     func,
@@ -353,3 +354,21 @@ def test_a_ledger_of_now_is_opened_without_alembic(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program_text, str(tmp_path / "l.sqlite")], cwd=ROOT, check=False)
 
     assert done.returncode == 0
+
+
+@pytest.mark.slow
+def test_words_are_compared_as_bytes(released: Path | URL) -> None:
+    """In PostgreSQL whatever the language of the database, in tables that are new and in those brought forward."""
+    if isinstance(released, Path):
+        pytest.skip("SQLite does so by itself")
+    columns = text(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+        "AND data_type IN ('text', 'character varying') AND collation_name IS DISTINCT FROM 'C' "
+        "AND table_name <> :version"
+    )
+    for _ in ("brought forward", "new"):
+        with Ledger(released) as ledger, ledger.database.writing() as connection:
+            assert connection.execute(columns, {"version": VERSION.name}).all() == []
+            METADATA.drop_all(connection)
+            VERSION.drop(connection)
+    assert any(isinstance(c.type, String) for c in FINDING.columns)

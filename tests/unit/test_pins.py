@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgcheck.errors import InputFormat, KgcheckError
-from kgcheck.pins import COLUMNS, Pin, add_pin, format_pins, make_pin, parse_pins
+from kgcheck.pins import COLUMNS, Pin, add_pin, find_pins, format_pins, make_pin, parse_pins
 
 HEADER = "\t".join(COLUMNS) + "\n"
 EDGE = Pin(pin="must_not", subject="HGNC:1", predicate="biolink:treats", object="MONDO:2", because="PMID:3", by="ana")
@@ -114,3 +114,30 @@ IDS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc", "Z")), min_s
 TEXTS = st.text(SIGNS | st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 PARTS: st.SearchStrategy[dict[str, str]] = st.just({}) | st.fixed_dictionaries({"predicate": TEXTS, "object": IDS})
 PARTS |= st.fixed_dictionaries({"property": TEXTS, "value": TEXTS})
+
+
+def test_pins_are_found_in_the_working_directory_or_beside_a_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, graph = tmp_path / "here", tmp_path / "graph"
+    for folder in (here, graph):
+        folder.mkdir()
+        (folder / "nodes.tsv").touch()
+    monkeypatch.chdir(here)
+    assert find_pins([graph]) is None
+    beside = graph / "kgcheck.pins.tsv"
+    beside.touch()
+    assert find_pins([graph]) == find_pins([graph / "nodes.tsv"]) == beside
+    (here / beside.name).touch()
+    assert find_pins([graph]) == Path(beside.name)
+
+
+ENDS = st.fixed_dictionaries({"pin": st.sampled_from(("must", "must_not")), "subject": IDS, "because": TEXTS})
+
+
+@settings(max_examples=300)
+@given(ENDS, PARTS)
+def test_what_is_written_is_read_again(ends: dict[str, str], parts: dict[str, str]) -> None:
+    pin = make_pin(ends | parts)
+
+    assert parse_pins(format_pins([pin])) == (pin,)

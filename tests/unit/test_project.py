@@ -18,7 +18,7 @@ from kgcheck.curation.project import (
     write_project,
 )
 from kgcheck.curation.project_file import FoundFile, find_file
-from kgcheck.errors import ConfigurationError, InputMissing
+from kgcheck.errors import ConfigurationError, InputError, InputMissing, UnknownName
 from kgcheck.profile.toml_files import WrongFile
 
 SMALL = """
@@ -207,3 +207,23 @@ def test_a_file_of_another_person_is_not_taken(tmp_path: Path, monkeypatch: pyte
         find_file(tmp_path)
     monkeypatch.setenv("KGCHECK_CONFIG", str(path))
     assert find_file(tmp_path) == FoundFile(path, is_named=True)
+
+
+def test_what_init_writes_is_right_and_is_never_overwritten(tmp_path: Path) -> None:
+    path = write_project(tmp_path)
+
+    made = read_project(path)
+    assert isinstance(made.job("nightly"), AuditJob)
+    assert made.ledger == str(tmp_path / ".kgcheck/ledger.sqlite")
+    before = path.read_text()
+    with pytest.raises(InputError, match="is there already"):
+        write_project(tmp_path)
+    assert path.read_text() == before
+
+
+def test_a_job_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:
+    made = project(tmp_path, SMALL + '[jobs.nightly]\nkind = "audit"\n')
+
+    with pytest.raises(UnknownName) as caught:
+        made.job("nightli")
+    assert caught.value.hint == "did you mean nightly?"

@@ -11,6 +11,7 @@ from kgcheck import clock
 from kgcheck.curation.project import Project, read_project
 from kgcheck.curation.schedule import Schedule
 from kgcheck.curation.scheduler import Server
+from kgcheck.errors import UsageError
 from kgcheck.ledger.ledger import Ledger
 from kgcheck.ledger.work import WorkItem, WorkState, WorkTable
 from tests.support.clock import AtOnce, Clock
@@ -212,3 +213,10 @@ def test_what_was_killed_goes_on_when_its_lease_has_run_out(project: Project, ru
     began = served(project, runs, planned + timedelta(minutes=1), MONDAY + DAY, timedelta(minutes=1))
 
     assert began == [("nightly", "23 01:35")]
+
+
+def test_without_a_schedule_there_is_nothing_to_serve(tmp_path: Path, runs: WorkTable) -> None:
+    (tmp_path / "kgcheck.toml").write_text('[jobs.a]\nkind = "audit"\n')
+
+    with pytest.raises(UsageError, match=r"no job of .* has a schedule"):
+        Server(read_project(tmp_path / "kgcheck.toml"), runs, lambda name, planned: 0, lambda line: None)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from kgcheck.curation.thresholds import Counted, Severity, Threshold, bound, judge
+from kgcheck.curation.thresholds import Counted, Severity, Threshold, bound, judge, worst
 from kgcheck.model import CheckType, GraphState, Outcome, Reason
 
 T, E = CheckType.TRIPLE, CheckType.EXISTENCE
@@ -121,3 +122,15 @@ def test_what_a_decision_has_settled_is_looked_at_and_not_counted() -> None:
     (crossed,) = judge([Threshold(type=T, error_if="> 7")], RUN, [], NEW)
 
     assert (crossed.count, crossed.of, crossed.severity) == (7, 100, Severity.OK)
+
+
+def test_a_threshold_without_a_bound_is_none() -> None:
+    with pytest.raises(ValidationError, match="needs warn_if or error_if"):
+        Threshold(type=T)
+
+
+def test_severities_and_exit_codes() -> None:
+    assert worst([]) is Severity.OK
+    assert worst([Severity.WARN, Severity.UNAVAILABLE]) is Severity.UNAVAILABLE
+    assert worst([Severity.ERROR, Severity.UNAVAILABLE]) is Severity.ERROR
+    assert [s.exit_code for s in (Severity.OK, Severity.WARN, Severity.ERROR, Severity.UNAVAILABLE)] == [0, 0, 1, 3]
